@@ -40,7 +40,7 @@ class RawReport(models.Model):
 
 
 class SpentId(models.Model):
-    """The id of an acknowledged report; a second upload with it changes nothing."""
+    """The id of an acknowledged report; a second upload with this id changes nothing."""
 
     id = models.BinaryField(primary_key=True, max_length=ID_BYTES)
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="+")
@@ -60,10 +60,10 @@ class ShownBatches(models.Manager["Batch"]):
 
 
 class Batch(models.Model):
-    """Reports of one wave sealed together, sorted and packed; never opened again.
+    """Reports of one wave, sealed together, sorted and packed. They are never separated again.
 
     `objects` leaves out the sealed half, and so does `wave.batches`. Only sealing, testing,
-    verifying, erasing and deleting may read `every`, because they show none of its figures.
+    verifying, erasing and deleting may read `every`, because they do not show the half's figures.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="batches")
@@ -74,7 +74,7 @@ class Batch(models.Model):
     # Per column (aggregator.batches.columns), how many reports show each code: [[no, yes], ...]
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     # Counts of the codes that rules tie together (aggregator.batches.joint_tables), table by table.
-    # None in batches that are older than tables, until they are counted.
+    # None in batches that are older than tables, until their tables are counted.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     # Whether the batch is in the sealed half of a closed wave (aggregator.batches.halves).
     is_held = models.BooleanField(default=False)
@@ -104,13 +104,14 @@ class Batch(models.Model):
 class Snapshot(models.Model):
     """Counts and estimates at a look (aggregator.results.looks), the only results that people see.
 
-    A snapshot is a pure function of batches 1 to through_batch; if final, also of the wave's end.
+    A snapshot is a pure function of batches 1 to through_batch. A final snapshot also depends on
+    the wave's end.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
     through_batch = models.PositiveIntegerField()  # the batch of the newest look
-    # The batch of the last look at questions that everybody is asked, then at each block. Empty if
-    # all are through_batch, as in snapshots that are older than looks.
+    # The batch of the last look at questions that everybody is asked, then that of the last look at
+    # each block. The list is empty if all are through_batch, as in snapshots older than looks.
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
     # The last batch before looks existed, when each batch was shown at once; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
@@ -125,7 +126,7 @@ class Snapshot(models.Model):
     # True if this snapshot counts the open half of a closed wave, all at once.
     is_half = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
-    # Reports at each look so far, for questions that everybody is asked.
+    # The number of reports at each look so far, for questions that everybody is asked.
     totals: models.JSONField[list[int]] = models.JSONField(default=list)
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     # None in snapshots that are older than tables.
@@ -143,7 +144,7 @@ class Snapshot(models.Model):
                 fields=["wave", "through_batch"], name="aggregator_snapshot_through_batch"
             ),
         ]
-        # All columns that sweeps query, so that they never read past long estimates.
+        # This index has all columns that sweeps query, so that they never read long estimates.
         indexes = [
             models.Index(
                 fields=[
@@ -222,21 +223,21 @@ class Discard(models.Model):
 
 
 class SealedHalf(models.Model):
-    """How a closed wave was divided into two halves, which are drawn once and opened once.
+    """How a closed wave was divided into halves. They are drawn once, and one is opened later.
 
     The open half has the batches 1 to `through_batch`, and the sealed half has all later ones.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="half")
     through_batch = models.PositiveIntegerField(default=0)  # 0 if the wave could not be divided
-    problem = models.TextField(blank=True)  # why not
+    problem = models.TextField(blank=True)  # why the wave could not be divided
     # Whether every combination of declared answers has nobody or enough people in each half.
     has_groups = models.BooleanField(default=False)
-    # What the sealed half tests: {"names": [outcome, group], "is_higher": true, "than": null}.
+    # The claims to test, such as {"names": [outcome, group], "is_higher": true, "than": null}.
     claims: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
     # None until the owner asks for the test, which makes the claims final.
     asked_on = models.DateField(null=True)
-    obstacle = models.TextField(blank=True)  # why a worker has not opened it
+    obstacle = models.TextField(blank=True)  # why a worker has not opened the half
     # None while the half is sealed.
     opened_on = models.DateField(null=True)
 
@@ -254,21 +255,23 @@ class SealedHalf(models.Model):
 class RowsFile(models.Model):
     """The background questions in the file of rows, which a worker proposes and the owner chooses.
 
-    Everything but the choice is a pure function of the wave's batches.
+    The proposal is a pure function of the wave's batches; `broken_down` also depends on the choice.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
     # The proposal, in the format of aggregator.background.levels.
     proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    # People in the smallest combination of answers in the proposal, or in the smallest block.
+    # The number of people in the smallest combination of answers in the proposal, or in the
+    # smallest block.
     smallest = models.PositiveIntegerField()
     # Whether drawn blocks alone make combinations too small, so that each block has its own file.
     has_files_of_blocks = models.BooleanField()
     # Whether blocks with their own files may be compared with each other.
     crosses_files = models.BooleanField(default=False)
-    # None until the owner has made the choice, which is final; empty for no background question.
+    # None until the owner has made the choice, which is final. The list is empty if it has no
+    # background question.
     chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
-    # The other questions that are broken down (aggregator.comparisons.breakdown.together); None
+    # The other questions that are broken down (aggregator.comparisons.breakdown.together), or None
     # until the first breakdown after the choice.
     broken_down: models.JSONField[list[str] | None] = models.JSONField(null=True)
 
@@ -302,8 +305,8 @@ class Comparison(Job):
     through_batch = models.PositiveIntegerField()
     method_version = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    # Names of indicators, the outcome first; empty for all pairs. A breakdown has the name of its
-    # declared question.
+    # Names of indicators, the outcome first; for all pairs, the list is empty. A breakdown has the
+    # name of its declared question.
     names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # The number of profiles of segments; 0 for other kinds.
     segments = models.PositiveSmallIntegerField(default=0)
@@ -391,7 +394,7 @@ class Release(models.Model):
     request: models.JSONField[dict[str, Any]] = models.JSONField()
     request_hash = models.CharField(max_length=64)  # SHA-256 in hexadecimal digits
     through_batch = models.PositiveIntegerField()  # 0 below the minimum batch
-    # Whether the manifest planned it; if not, someone who could see results chose it.
+    # Whether the manifest planned the release; if not, someone who could see results chose it.
     planned = models.BooleanField(default=False)
     mechanism = models.CharField(max_length=16, choices=Mechanism.choices)
     scale = models.CharField(max_length=80)  # an exact fraction, such as 2 or 89/5
@@ -399,7 +402,7 @@ class Release(models.Model):
     delta_nanos = models.PositiveIntegerField(default=0)
     rho = models.FloatField(null=True)
     state = models.CharField(max_length=16, choices=State.choices, default=State.RESERVED)
-    # Sentences for the researcher: why the release is not drawn yet, or why it is lost.
+    # Explains to the researcher why the release is not drawn yet, or why it is lost.
     problem = models.TextField(blank=True)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     library = models.CharField(max_length=40, blank=True)
@@ -447,14 +450,14 @@ class ReleaseFolder(models.Model):
 
 
 class DueWork(models.Model):
-    """Due work and when it was first seen; deleted by the first sweep that finds it done.
+    """Work that is due, and when it was first seen; a sweep that finds it done deletes the row.
 
     The report tables contain no times, so only these rows show how late work is.
     """
 
     kind = models.CharField(max_length=16)
     subject = models.PositiveBigIntegerField()  # the number of a wave, or of a row of work
-    # How far the work has come, such as the newest batch. If it changes, other work is due.
+    # The progress of the work, such as the newest batch. If it changes, other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)
 
@@ -469,7 +472,7 @@ class DueWork(models.Model):
 
 
 class Upkeep(models.Model):
-    """When a recurring job last ended, and its result."""
+    """The time when a recurring job last ended, and the result of the job."""
 
     class Job(models.TextChoices):
         SWEEP = "sweep", "Looking for due work"

@@ -1,6 +1,6 @@
 """Celery tasks, each of which calls one service and may run twice, late or never.
 
-The database rows show the work. `sweep` runs every few seconds and finds due work, so a lost
+The database shows which work is due. `sweep` runs every few seconds and finds it, so a lost
 message, a dead worker or an emptied Redis only delays a result.
 """
 
@@ -60,12 +60,13 @@ logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
 # Priority 0, that of sweeps, goes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more batches than become due between two sweeps. After these, other messages get their turn.
+# Far fewer batches become due between two sweeps. After this many, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 MAIL_SECONDS = 30
 DELETE_SECONDS = 3600
 VERIFY_SECONDS = 6 * 3600
-# Verifying delays other work, so a message that a worker finds by day waits for the next night.
+# Verifying delays other work, so a worker that receives the message by day ignores it. Another
+# message is sent the next night.
 NIGHT = range(2, 6)  # hours in UTC; beat sends the message at 3:00, by its own clock
 
 

@@ -1,7 +1,7 @@
-"""The entry point for all requests: headers, then the async intake or Django in threads.
+"""The entry point for all requests, which sets headers and calls the async intake or Django.
 
-Django runs as WSGI behind a2wsgi in a bounded pool. The body is first read under a size cap and a
-deadline, so that half-sent bodies hold no thread.
+Django runs as WSGI behind a2wsgi in a bounded pool of threads. The body is first read under a size
+cap and a deadline, so that half-sent bodies hold no thread.
 """
 
 from __future__ import annotations
@@ -45,21 +45,22 @@ from config.headers import SecurityHeaders
 
 INTAKE_PATH = "/api/reports"
 MAX_PAGE_BODY_BYTES = 1_000_000
-# Paths for questionnaires from other programs, and for definitions (surveys.definition.format).
+# Paths that accept questionnaires from other programs or definitions (surveys.definition.format).
 LARGE_PATHS = ("/surveys/import", "/api/definitions/validate", "/api/surveys")
 LARGE_BELOW, MAX_LARGE_BODY_BYTES = "/api/surveys/", 2_100_000
 MAX_HELD_BYTES = 16_000_000  # sum of all bodies
 _TOO_LARGE = b"This is too large. Go back and send a smaller file or a shorter text.\n"
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
-# How often a thread yields to others. With Python's default of 5 ms, the intake waits for each of
-# eight threads in turn. While clients request one page again and again, the p99 of the intake was
-# 65 to 166 ms with the default, and is 23 to 25 ms with this value.
+# A thread yields to others after this time. With Python's default of 5 ms, the intake waits for
+# each of eight threads in turn. While clients requested one page again and again, the 99th
+# percentile of the intake's response times was 65 to 166 ms with the default, and 23 to 25 ms with
+# this value.
 SWITCH_SECONDS = 0.0005
 
 
 # Up to ten blocks of a response wait between a thread and the client (a2wsgi's queue). With this
-# block size every page or static file fits, so no thread waits for a slow reader.
+# block size, every page or static file fits in the queue, so no thread waits for a slow reader.
 FileResponse.block_size = 131_072
 
 
@@ -70,7 +71,7 @@ class Entry:
         self._intake = IntakeApplication()
         self._bodies = Bodies(most_bytes=MAX_HELD_BYTES)
         self._starting: asyncio.Task[None] | None = None
-        # a2wsgi declares its own protocols for WSGI and ASGI, narrower than Django's and asgiref's.
+        # a2wsgi's own types for WSGI and ASGI are narrower than those of Django and asgiref.
         wsgi = cast(WSGIApp, django_application)
         self._django = cast(ASGI3Application, WSGIMiddleware(wsgi, workers=DJANGO_THREADS))
 
@@ -137,7 +138,7 @@ def _without_forged_names(scope: HTTPScope) -> HTTPScope:
 
 
 def _replay(body: bytes, receive: ASGIReceiveCallable) -> ASGIReceiveCallable:
-    """Return the buffered body as one message, then the real messages that follow."""
+    """Return a `receive` that gives the buffered body as one message, then the real messages."""
     pending: list[ASGIReceiveEvent] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> ASGIReceiveEvent:

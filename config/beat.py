@@ -1,7 +1,7 @@
 """A scheduler for beat that keeps working when the clock is set back.
 
-Celery's own scheduler compares the clock with the time at which it last sent each task. After the
-clock is set back two hours, that time is two hours ahead, and Celery would send nothing until then.
+Celery's own scheduler compares the clock with the time at which it last sent each task. If the
+clock is set back two hours, that time is two hours ahead, and Celery sends nothing for two hours.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ logger = logging.getLogger(__name__)
 
 
 class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
-    """Treats tasks that were sent in the future, by the new clock, as if they were sent now.
+    """Treats tasks that were sent in the future, by the new clock, as if they had just been sent.
 
-    Beat notices every clock step, because it sleeps by a monotonic clock, and at most until the
-    next sweep.
+    Beat notices every change of the clock: its sleep follows a monotonic clock and lasts at most
+    until the next sweep.
     """
 
     def apply_async(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reads settings from the environment, or from files that it names (NAME_FILE).
+"""Reads settings from environment variables, or from files that they name (NAME_FILE).
 
 An invalid setting ends the process with one sentence. Otherwise, Murmur could run with a database
 or a key that the operator did not choose, and lose reports.
@@ -77,7 +77,7 @@ class Environment:
         return default if not found else [part.strip() for part in found.split(",") if part.strip()]
 
     def key(self, name: str) -> str:
-        """Return 32 bytes in base64, or an empty string if none are set; never quote them."""
+        """Return 32 bytes in base64, or an empty string if none are set. No message quotes them."""
         found = self.text(name, "").strip()
         return found and self._demand_key(name, found)
 

@@ -1,7 +1,8 @@
 """The headers of every response, from one table, set by the outermost wrapper.
 
-The row that names the request's route applies, or else the first row with a prefix of the request's
-path. The row's headers replace those that other code has set, except Cache-Control.
+The row that names the request's route applies. If there is none, the first row with a prefix of the
+request's path applies. The row's headers replace those that other code has set, except
+Cache-Control.
 """
 
 from __future__ import annotations
@@ -218,7 +219,7 @@ async def _send_failure(send: ASGISendCallable, path: str) -> None:
 
 @lru_cache(maxsize=2 * len(TABLE))
 def _encode(row: int, *, https: bool) -> tuple[frozenset[bytes], list[tuple[bytes, bytes]]]:
-    """Return the names and the headers of a row, encoded for the wire; computed once."""
+    """Return the names and the headers of a row, encoded for the wire. Each row is cached."""
     headers = _headers_of(row, https=https)
     encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     return frozenset(name for name, _ in encoded), encoded

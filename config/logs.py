@@ -12,14 +12,14 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-# Django logs the addresses of requests that it refuses or that fail. Anyone who reads a reset link
-# can set a new password, confirm an address that is not theirs, or accept an invitation.
+# Django logs the addresses of requests that it refuses or that fail. Anyone who reads a link from
+# an email there could set a new password, confirm someone else's address or accept an invitation.
 _MAILED_LINK = re.compile(r"(/(?:(?:reset|address)/+key|invitations)/+)[^/\s]+")
 NOT_FOUND = 404
 RESPONDENTS_PATHS = ("/s/", "/m/", "/r/")  # as in deploy/nginx.conf
 QUIET_SECONDS = 600
-# PostgreSQL's error classes that make every statement fail: connection, authorization, no such
-# database, resources (a full disk, too many connections), and shutdown by the operator.
+# PostgreSQL's classes of errors that make every statement fail: no connection, no authorization, no
+# such database, too few resources (such as a full disk), and shutdown by the operator.
 _OUTAGES = ("08", "28", "3D", "53", "57")
 
 
@@ -40,9 +40,9 @@ class WithoutRespondents(logging.Filter):
 
 
 class CountsNotFound(logging.Filter):
-    """Counts requests for missing pages; a scanner can send a thousand a second.
+    """Counts requests for missing pages, because a scanner can send a thousand a second.
 
-    The first of these requests in a minute logs the count of the last minute that had any.
+    The first such request of a minute logs the count of the last minute that had any.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class OutagesOnce(logging.Filter):
 
 def _is_outage(error: BaseException) -> bool:
     if isinstance(error, OperationalError | InterfaceError):
-        # Without a state, the driver had no connection. SQLite's errors have no such attribute.
+        # The state is None if the driver had no connection. SQLite's errors lack this attribute.
         state = getattr(error.__cause__, "sqlstate", "none")
         return state is None or state.startswith(_OUTAGES)
     return isinstance(error, BrokerError | RedisConnectionError | RedisTimeoutError)

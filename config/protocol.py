@@ -1,9 +1,9 @@
 """uvicorn's HTTP protocol with deadlines for sending headers and for reading replies.
 
 uvicorn itself waits forever for a request line, for endless headers, and for clients that never
-read a reply. Each such client would hold a connection, and the last kind also a thread. The
-application has its own deadline for bodies. This protocol also refuses requests with too many
-headers, in an old version of HTTP, or without a host.
+read a reply. Each such client would hold a connection; one that reads no reply would also hold a
+thread. The application has its own deadline for bodies. This protocol also refuses requests that
+have too many headers, use another version of HTTP than 1.0 or 1.1, or do not name one host.
 """
 
 from __future__ import annotations

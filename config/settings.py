@@ -14,8 +14,8 @@ from celery.schedules import crontab
 from config.environment import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# The version in pyproject.toml, a file that servers need not have. A release's tag has the prefix
-# "v".
+# The version in pyproject.toml, a file that servers need not have. The tag of a release is this
+# version with the prefix "v".
 VERSION = "0.1.0"
 env = Environment()
 
@@ -47,7 +47,8 @@ SECRET_KEY = env.text("SECRET_KEY", default="") or _own_key(
 # Earlier keys, with which labels still count questions that surveys asked before the key was
 # replaced.
 SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS", default=[])
-# Encrypts the secrets of second factors: 32 random bytes in base64. Earlier keys still decrypt.
+# Encrypts the secrets of second factors: 32 random bytes in base64. Earlier keys still decrypt old
+# secrets.
 MFA_KEY = env.key("MFA_KEY") or _own_key(
     VAR_DIR / "mfa_key", lambda: base64.b64encode(secrets.token_bytes(32)).decode()
 )
@@ -150,8 +151,8 @@ else:
 DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connections
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# One Redis holds messages; the other, in memory only, counts reports per address, and failed
-# sign-ins.
+# One Redis holds messages. The other keeps everything in memory only; it counts the reports from
+# each address, and failed sign-ins.
 REDIS_URL = env.redis("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.redis("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
@@ -227,7 +228,8 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# After how many seconds `/readyz` calls work late; at least a minute (aggregator/upkeep/status.py).
+# `/readyz` calls work late after this time, but never before a minute has passed
+# (aggregator/upkeep/status.py).
 LATE_SECONDS = env.number("MURMUR_LATE_SECONDS", default=120.0)
 
 # The folder where workers count the releases that they drew. It must outlive the database, so that
@@ -238,22 +240,22 @@ _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
 _RELEASES = env.text("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
 
-# How many bytes of charts and reports the database keeps for the surveys of one account.
+# The most bytes of charts and reports that the database keeps for the surveys of one account.
 FILE_BYTES_PER_ACCOUNT = env.whole("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=50) * 1_000_000
 
-# For how many years the history of a survey is kept, rounded up to the end of a year. Each row
+# The history of a survey is kept for this many years, rounded up to the end of a year. Each row
 # stores its last day, so a new number does not affect rows that are already written.
 HISTORY_YEARS = env.whole("MURMUR_HISTORY_YEARS", default=10)
 
-# How long the database's files may contain traces of sealed reports.
+# The database's files may contain traces of sealed reports for about this long.
 PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
 
-# Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address. An
-# IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. These
-# limits slow programs that send made-up reports. With an open link, nothing stops such programs;
-# only single-use invitations would.
+# The limit for an IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an
+# address. An IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as
+# many. These limits slow programs that send made-up reports. With an open link, nothing stops such
+# programs; only single-use invitations would.
 REPORTS_PER_MINUTE = env.whole("MURMUR_REPORTS_PER_MINUTE", default=120)
-# For everyone together, per web process, while the limiter is unavailable.
+# The limit for everyone together, in each web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.whole("MURMUR_REPORTS_PER_SECOND", default=200)
 
 AUTH_USER_MODEL = "accounts.User"
@@ -345,7 +347,7 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from inside, over plain HTTP
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# For this host only: the operator may run other services without TLS on its subdomains.
+# This covers only this host, because the operator may run services without TLS on its subdomains.
 HSTS = env.text("MURMUR_HSTS", default="max-age=63072000")
 SILENCED_SYSTEM_CHECKS = ["security.W004"]  # asks for Django's own setting of this header
 SECURE_REFERRER_POLICY = "same-origin"  # the table of headers overrides it
@@ -353,13 +355,14 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = None
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
-# Where "Exit this page" leads: a page that reveals nothing.
+# "Exit this page" leads to this address, whose page reveals nothing.
 EXIT_URL = env.text("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 
-# The address of the source code for a link on the start page; empty for no link.
+# The address of the source code, to which the start page links. If it is empty, there is no link.
 SOURCE_URL = env.text("MURMUR_SOURCE_URL", default="")
 
-# Where people report vulnerabilities of this server, and the rules. Both are in security.txt.
+# The address to which people report vulnerabilities of this server, and the address of the rules.
+# Both are in security.txt.
 SECURITY_CONTACT = env.text("MURMUR_SECURITY_CONTACT", default="")
 SECURITY_POLICY = env.text("MURMUR_SECURITY_POLICY", default="")
 
@@ -436,9 +439,9 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
-        # Acts on accounts and surveys are logged at every LOG_LEVEL (accounts/audit.py).
+        # Actions on accounts and surveys are logged at every LOG_LEVEL (accounts/audit.py).
         "murmur.audit": {"level": "INFO"},
-        "axes": {"level": "ERROR"},  # its warnings carry addresses
+        "axes": {"level": "ERROR"},  # its warnings contain addresses
         # Internet scanners use wrong host names: they get a 400, and no traceback is logged.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },

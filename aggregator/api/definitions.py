@@ -1,4 +1,4 @@
-"""Accept definitions up to a size over the API: check them, and create or replace drafts.
+"""Accept definitions of limited size over the API, check them, and create or replace drafts.
 
 All problems of a definition are reported together, each with a JSON pointer.
 """
@@ -85,7 +85,8 @@ def _say(status: int, description: str) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
 
 
-# Errors of every address here, then of addresses that take a definition.
+# REFUSED holds the errors of every address here, UNREADABLE those of addresses that take a
+# definition.
 REFUSED = {
     **_say(401, "invalid-token"),
     **_say(403, "not signed in, the token lacks the scope, or your role is too low"),

@@ -22,7 +22,8 @@ class Schema(SpectacularJSONAPIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:
-        # The generator changes state that all threads share, and fails if two run at once.
+        # The generator changes state that all threads share, and fails if two threads run it at
+        # once.
         with _one_schema_at_a_time:
             return cast(Response, super().get(request))  # type: ignore[no-untyped-call]
 

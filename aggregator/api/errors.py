@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 5
 
 
-# The first match wins; an exception that matches nothing is our own failure.
+# The first match wins. An exception that matches none of these is a failure of Murmur itself.
 _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (TooFewResponses, problems.TOO_FEW_RESPONSES),
     (SurveyNotCounted, problems.SURVEY_NOT_COUNTED),
@@ -61,9 +61,9 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (exceptions.ValidationError, problems.INVALID_INPUT),
     (OperationalError, problems.UNAVAILABLE),
     (InterfaceError, problems.UNAVAILABLE),
-    (RedisError, problems.UNAVAILABLE),  # of the limiter
+    (RedisError, problems.UNAVAILABLE),  # from the limiter
 )
-# Other replies contain the advice.
+# For all other problems, the detail of the reply is the problem's advice.
 _DETAILS: dict[Problem, str] = {
     problems.NOT_SIGNED_IN: "Send an API token, or sign in and send the session's cookie.",
     problems.NOT_FOUND: "Nothing was found at this address, or you do not have access to it.",
@@ -74,7 +74,7 @@ _DETAILS: dict[Problem, str] = {
 
 
 def _was_deleted(context: Mapping[str, Any]) -> bool:
-    """Whether the survey that the request names was deleted while the reply was made."""
+    """Return whether the survey that the request names was deleted while the reply was made."""
     try:
         raise_404_if_deleted((context.get("kwargs") or {}).get("slug", ""))
     except Http404:

@@ -37,7 +37,7 @@ class Intake(APIView):
     http_method_names = ("post",)  # the core refuses every other method
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check nothing here, as the core decides everything, just as behind the ASGI entry."""
+        """Check nothing, because the core decides everything, as it does for the ASGI entry."""
 
     @extend_schema(
         operation_id="send_report",

@@ -1,4 +1,4 @@
-"""Refuse JSON in requests to the API that is nested too deeply."""
+"""Refuse requests to the API whose JSON is nested too deeply."""
 
 from __future__ import annotations
 

@@ -10,15 +10,15 @@ class TooFewResponses(exceptions.APIException):
 
 
 class SurveyNotCounted(exceptions.APIException):
-    """The survey has results, but its rows exist only after the close."""
+    """The survey has results, but its rows are available only after it has closed."""
 
 
 class BackgroundNotChosen(exceptions.APIException):
-    """The rows exist only once the survey's owner has chosen their background questions."""
+    """The rows are available only once the survey's owner has chosen their background questions."""
 
 
 class NoSuchRows(exceptions.APIException):
-    """The request names a block though there is one file, or none though each has its own file."""
+    """The request names a block of a single file, or no block although each has its own file."""
 
 
 class InvalidToken(exceptions.AuthenticationFailed):
@@ -26,7 +26,7 @@ class InvalidToken(exceptions.AuthenticationFailed):
 
 
 class WrongScope(exceptions.PermissionDenied):
-    """The token lacks the scope that the address needs; None if it takes no tokens."""
+    """The token lacks the address's `scope`, which is None if the address accepts no tokens."""
 
     def __init__(self, scope: str | None) -> None:
         super().__init__(

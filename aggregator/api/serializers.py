@@ -15,10 +15,10 @@ from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import ANCHORS, describe_estimate
 
 METHODS = tuple(ANCHORS)
-# The same words as the tags on the pages.
 NAME = (
     "its name in files, such as used_cannabis; q1, q2, … in surveys opened before variables existed"
 )
+# The tags on the pages use the same words.
 STATES = ("draft", "scheduled", "open", "closed")
 
 

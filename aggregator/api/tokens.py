@@ -1,7 +1,7 @@
-"""Sign in by token (`Authorization: Bearer murmur_…`), with the scopes that each address needs.
+"""Sign in by token (`Authorization: Bearer murmur_…`), and check the scope that an address needs.
 
-A request with this header ignores the session, and needs no protection against forged forms,
-because a browser never adds the header on its own.
+If a request has this header, its session is ignored. The request needs no protection against forged
+forms, because a browser never adds the header on its own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def allows(scope: Scope) -> type[SessionOnly]:
 
 
 class TokenThrottle(UserRateThrottle):
-    """Counts the requests by all tokens of an account, only in the limiter's memory."""
+    """Counts the requests by all tokens of an account together, in the limiter's memory only."""
 
     rate = f"{settings.API_REQUESTS_PER_MINUTE}/min"
     scope = "tokens"

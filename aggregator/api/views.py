@@ -1,6 +1,6 @@
 """The API of the surveys on which a researcher has a role, with their results and exports.
 
-Drafts are written in definitions.py.
+definitions.py handles requests that create or change drafts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from surveys.access import Action, get_survey, raise_404_if_deleted
 
 
 class CsvRenderer(BaseRenderer):
-    """Lets clients ask for text/csv; the views stream, so this never renders."""
+    """Lets clients ask for text/csv. The views stream their files, so this class renders none."""
 
     media_type = "text/csv"
     format = "csv"

@@ -25,11 +25,11 @@ class OfferedQuestion:
 
 
 class BackgroundForm(forms.Form):
-    """A choice within the proposal; `background` holds it once the form is valid.
+    """A choice within the proposal; `background` holds the choice once the form is valid.
 
     A check box that is not sent leaves out its question, so an empty request would permanently
-    choose nothing. The hidden field shows that the page sent the form. `nobody` lists groups
-    without people by question and code; they are neither offered nor counted.
+    choose nothing. The hidden field shows that the page sent the form. `nobody` lists the groups
+    without people by question and code; such groups are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)

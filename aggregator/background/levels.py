@@ -24,7 +24,7 @@ class Levels:
     hidden: frozenset[int]
 
     def is_hidden(self, level: Level) -> bool:
-        """Whether a level contains a group that no page shows."""
+        """Return whether a level contains a group that no page shows."""
         return not self.hidden.isdisjoint(level)
 
     @property
@@ -37,13 +37,13 @@ class Levels:
         return np.array([numbers[code] for code in sorted(numbers)])
 
     def is_coarser(self, other: Levels) -> bool:
-        """Whether each level of `other` equals, or lies within, one of these levels."""
+        """Return whether each level of `other` equals or lies within one of these levels."""
         return self.hidden == other.hidden and all(
             any(set(level) <= set(own) for own in self.levels) for level in other.levels
         )
 
     def merge(self, numbers: Sequence[int]) -> Levels:
-        """Merge levels with the same number; `numbers` has one for each level."""
+        """Merge levels with the same number; `numbers` has one number for each level."""
         merged = {
             number: tuple(
                 sorted(
@@ -62,13 +62,13 @@ Background = tuple[Levels, ...]
 
 
 def is_within(background: Background, proposed: Background) -> bool:
-    """Whether a background distinguishes only what the proposed one distinguishes."""
+    """Return whether a background distinguishes only what the proposed one distinguishes."""
     found = [(one, find_levels(proposed, one.question)) for one in background]
     return all(levels is not None and one.is_coarser(levels) for one, levels in found)
 
 
 def find_levels(background: Background | None, name: str) -> Levels | None:
-    """Return the levels of a question; None if the background does not contain it."""
+    """Return the levels of a question, or None if the background does not contain it."""
     return next((one for one in background or () if one.question == name), None)
 
 

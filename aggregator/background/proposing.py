@@ -1,14 +1,14 @@
 """Propose background questions for the file of rows, from declared counts alone.
 
-Anyone may know a person's declared answers and the blocks that they were asked. Every combination
-of these that the file distinguishes must therefore contain at least the crowd C, or nobody. The
-same then holds for every union of combinations, including complements, so every coarser set also
-qualifies.
+Anyone may know a person's declared answers and the blocks that this person was asked. Every
+combination of answers and blocks that the file distinguishes must therefore contain either nobody
+or at least as many people as the crowd C. The same then holds for every union of combinations,
+including complements, so every coarser background also qualifies.
 
 Questions are added one after another, those of planned comparisons first. Each step adds the
-question that loses the smallest part of its information. Levels with too few people are merged with
-a neighbour, so that ordered answers such as ages stay in order. A question is not added if
-subtracting a group of another figure from its rows could leave few people.
+question that loses the smallest share of its information. Levels with too few people are merged
+with a neighbour, so that ordered answers such as ages stay in order. A question is not added if a
+group of another figure could be subtracted from its rows so that few people are left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from surveys.comparing.indicators import Factor, find_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
-# A question that would lose more of its information is more useful as a separate breakdown.
+# A question that would keep less of its information is more useful as a separate breakdown.
 LEAST_KEPT = 0.5
 # Sums of logarithms may differ in their last digits between processors.
 DIGITS = 9
@@ -64,7 +64,7 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
             has_files_of_blocks=True,
             crosses_files=may_cross_files(manifest, found),
         )
-    # If a few people who declined were kept apart, no other question would fit.
+    # If the few people who declined are kept apart, there may be no room for other questions.
     ways = [
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)
         for joins in (False, True)
@@ -80,7 +80,7 @@ class _Way:
     background: Background
     smallest: int
     planned: int
-    information: float  # of all questions, each alone, in bits
+    information: float  # the sum over the questions, in bits
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -132,7 +132,7 @@ def _add_questions(
 def _leave_few(
     manifest: Manifest, found: Combinations, marks: _Counts, told: Collection[str]
 ) -> bool:
-    """Whether rows with these marks, together with other figures, reveal anything about few people.
+    """Return whether rows with these marks, with other figures, reveal anything about few people.
 
     The other figures are group sizes, and estimates about people for whom a rule holds.
     """
@@ -170,7 +170,7 @@ def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
 
 
 def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
-    """Return the people of each distinct row, and each row's index among the distinct rows."""
+    """Count the people in each distinct row, and find each row's index among the distinct rows."""
     if not columns.shape[1]:
         return np.array([people.sum()]), np.zeros(len(columns), dtype=np.int64)
     _, cells = np.unique(columns, axis=0, return_inverse=True)
@@ -179,7 +179,7 @@ def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Count
 
 
 def _count(cells: _Counts, codes: NDArray[np.uint8], people: _Counts, *, k: int) -> _Counts:
-    """Count the people of each cell by code; each cell is a row."""
+    """Count the people of each cell by code; the result has a row for each cell."""
     places = cells * k + codes
     counts = np.bincount(places, weights=people, minlength=(int(cells.max()) + 1) * k)
     return counts.astype(np.int64).reshape(-1, k)
@@ -252,11 +252,11 @@ def _merge(
     last: Set[int | None],
     minimum: int,
 ) -> list[Level]:
-    """Merge levels until each has the minimum, or nobody, in every combination.
+    """Merge levels until each has nobody or at least the minimum in every combination.
 
-    The level with most people in combinations that are too small merges with its smaller neighbour.
-    Answers merge with answers while there are two. The levels in `kept` stay, unless all become
-    one.
+    The level with the most people in combinations that are too small merges with its smaller
+    neighbour. Answers merge with answers while there are at least two. The levels in `kept` stay,
+    unless all levels must become one.
     """
     levels = list(levels)
     while True:

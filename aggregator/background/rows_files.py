@@ -1,4 +1,4 @@
-"""The file of rows as a row of the database, which a worker proposes and the owner chooses once."""
+"""The file of rows in the database: a worker proposes its background; the owner chooses once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AlreadyChosenError(Exception):
 
 
 def find_waves_without_rows_file() -> QuerySet[Wave]:
-    """Find waves whose rows may be exported, and for which no background was proposed."""
+    """Find waves whose rows may be exported but for which no background has been proposed."""
     last = Snapshot.objects.filter(wave=OuterRef("pk"), final=True).order_by("-through_batch")
     return (
         Wave.objects.closed()
@@ -39,7 +39,7 @@ def find_waves_without_rows_file() -> QuerySet[Wave]:
 
 
 def make_rows_file(*, wave_id: int) -> RowsFile:
-    """Propose the background of a wave's rows. Choose it at once if nothing is left to choose."""
+    """Propose the background of a wave's rows. If it is empty, store it as the choice at once."""
     wave = Wave.objects.get(pk=wave_id)
     proposal = compute_proposal(wave)
     proposed = write_background(proposal.background)
@@ -57,26 +57,26 @@ def make_rows_file(*, wave_id: int) -> RowsFile:
 
 
 def compute_proposal(wave: Wave) -> Proposal:
-    """Propose a background from a closed wave's batches; verification does the same."""
+    """Propose a background from a closed wave's batches; verification repeats this."""
     manifest = wave.description
     found = count_combinations(wave, manifest)
     return propose(manifest, found, told=find_told(manifest, found))
 
 
 def find_rows_file(wave: Wave) -> RowsFile | None:
-    """Return the wave's file of rows; None until a worker has proposed it."""
+    """Return the wave's file of rows, or None until a worker has proposed it."""
     return RowsFile.objects.filter(wave=wave).first()
 
 
 def find_background(wave: Wave) -> Background | None:
-    """Return the chosen background, which may be empty; None until there is a choice."""
+    """Return the chosen background, which may be empty, or None until there is a choice."""
     found = find_rows_file(wave)
     return None if found is None or found.chosen is None else read_background(found.chosen)
 
 
 @transaction.atomic(durable=True)
 def choose(rows_file: RowsFile, background: Background) -> None:
-    """Store the owner's final choice, which is the proposal or a coarser set.
+    """Store the owner's final choice, which is the proposal or a coarser background.
 
     The next sweep requests planned comparisons that waited for this choice.
     """
@@ -95,6 +95,6 @@ def choose(rows_file: RowsFile, background: Background) -> None:
 
 
 def accept_proposal(rows_file: RowsFile) -> None:
-    """Choose the whole proposal, unless a choice exists."""
+    """Choose the whole proposal, unless the owner has already chosen."""
     if rows_file.chosen is None:
         choose(rows_file, read_background(rows_file.proposed))

@@ -1,7 +1,7 @@
-"""Count reports that came in bursts by the sizes of batches, because no times are stored.
+"""Count reports that came in bursts, from the sizes of batches, because no times are stored.
 
-If 2K reports wait, a sweep seals all but K of them, every few seconds. A batch of more than K
-reports therefore shows how many came since the previous sweep, but not when.
+A sweep runs every few seconds. If at least 2K reports wait, it seals all but K of them. If a batch
+has more than K reports, at least the excess over K came since the previous sweep.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from django.db.models import OuterRef, Subquery
 from aggregator.models import Batch
 from surveys.models import Wave
 
-# Fewer reports between two sweeps are no burst. At a steady 10 reports a second, 1 in 200 million
-# sweeps finds this many.
+# Fewer reports between two sweeps are not a burst. At a steady 10 reports a second, 1 in 200
+# million sweeps finds this many.
 LEAST_IN_A_BURST = 50
 
 
 def count_burst_reports(wave: Wave, *, through_batch: int, final: bool) -> int:
     """Return a lower bound on the reports of batches 1 to through_batch that came in bursts.
 
-    `final` means that the close sealed the newest batch. If half of the batches stay sealed, its
-    number is not the last.
+    `final` means that the close sealed the newest batch. If half of the batches stay sealed, the
+    newest batch may have a lower number than others.
     """
     newest = Batch.every.filter(wave=OuterRef("wave")).order_by("-pk").values("pk")[:1]
     large = wave.batches.annotate(newest=Subquery(newest)).filter(

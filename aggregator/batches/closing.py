@@ -12,10 +12,10 @@ from surveys.models import Wave
 
 
 def _has_reached_its_cap(wave: Wave) -> bool:
-    """Read waiting reports only up to the cap; a sum of sizes counts sealed reports.
+    """Return whether the cap is reached, reading no more waiting reports than needed.
 
-    The sum is taken first. Both statements then miss a batch that is sealed between them, and the
-    next sweep closes the wave. In the other order, the batch would count twice.
+    Sealed reports are counted first. If a batch is sealed between the two statements, neither
+    counts it, and a later sweep closes the wave. In the other order, the batch would count twice.
     """
     lacking = (wave.cap or 0) - count_sealed(wave)
     if lacking <= 0:
@@ -30,7 +30,7 @@ def close_due_waves() -> int:
     Reports that arrive between reaching the cap and this call also count. Their number depends on
     when people answered, not on what they said.
     """
-    # The coin wave closes with the browser wave, whose number of people ends both waves.
+    # The coin wave closes with the browser wave, whose date or number of people ends both waves.
     waves = Wave.objects.electronic().order_by().only("state", "cap")
     due = [(wave, Wave.Ending.DATE) for wave in waves.past_closing_date(timezone.now())]
     due += [

@@ -1,9 +1,9 @@
 """The meaning of the columns of a wave's batches.
 
 There is one column for each symbol. Where each person is asked only some blocks of questions, a
-mask for each block comes first. It is 1 if the report has this block; if it is 0, all symbols of
-the block are 0. Therefore every column counts every report, joint counts need only the columns, and
-the codes of a question are those under its mask.
+mask for each block comes first. The mask is 1 if the report has this block. If it is 0, all symbols
+of the block are stored as 0. Therefore every column has a value for every report, and joint counts
+need only the columns. A question's codes are those of reports whose mask is 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Columns:
 
     @property
     def blocks(self) -> tuple[int | None, ...]:
-        """The block of each column; None if all people are asked. Masks are numbered as blocks."""
+        """The block of each column; None if everyone is asked. Masks are numbered like blocks."""
         return (*range(self.mask_count), *self.masks)
 
     def write_columns(self, reports: Sequence[bytes]) -> list[bytes]:
@@ -57,7 +57,7 @@ class Columns:
         return [row.tobytes() for row in columns]
 
     def read_symbols(self, columns: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Turn a matrix of columns back into symbols, NOT_DRAWN where there is none."""
+        """Turn a matrix of columns back into symbols; a symbol that was not sent is NOT_DRAWN."""
         if not self.mask_count:
             return columns
         symbols = columns[:, list(self.places)]

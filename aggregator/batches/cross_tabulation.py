@@ -1,7 +1,7 @@
-"""Cross-tabulate sealed reports in tables of one batch, or in all pairs over many batches.
+"""Cross-tabulate sealed reports: some columns of one batch, or all pairs over many batches.
 
-Columns with two codes are counted in packed form, 64 reports per word; only other tables are
-unpacked.
+Tables of two columns with two codes are counted in packed form, 64 reports per word. For all other
+tables, the columns are unpacked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PairCounts:
     total: int
     columns: tuple[int, ...]
     both: NDArray[np.int64]
-    """Symmetric, in the order of `columns`; the diagonal holds the counts of one question."""
+    """A symmetric matrix in the order of `columns`; its diagonal counts single questions."""
 
     def joint(self, first: int, second: int) -> int:
         """Return how many reports show code 1 in both columns, which may be the same column."""

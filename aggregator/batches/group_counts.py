@@ -1,4 +1,4 @@
-"""Count everything by the codes of one column, such as the groups of a declared question."""
+"""Count columns and tables by the codes of a column, such as the groups of a declared question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = list[list[int]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupCounts:
-    """For each group, the numbers of reports that show each code or fall into each cell."""
+    """The numbers of reports in each group that show each code or fall into each cell."""
 
     columns: tuple[NDArray[np.int64], ...]
     tables: tuple[NDArray[np.int64], ...]
@@ -37,7 +37,7 @@ class GroupCounts:
 def count_by_group(
     packed: bytes, *, size: int, ks: Sequence[int], tables: Sequence[JointTable], column: int
 ) -> GroupCounts:
-    """Count one batch by the codes of a column."""
+    """Count the reports of one batch by the codes of a column."""
     read = read_columns(packed, size=size, ks=ks)
     groups = read(column).astype(np.uint32)
 

@@ -1,7 +1,7 @@
 """Count how often each code was sent in each group, for planned tables by groups.
 
-The cells are counted from batches when such a table is drawn. If the reports make no batch, the
-cells are counted at the close; only counts then remain.
+The cells are counted from batches when such a table is drawn. If there are too few reports for a
+batch, the cells are counted when the survey closes, and only the counts are kept.
 """
 
 from __future__ import annotations

@@ -43,10 +43,10 @@ class HalfIsOpen(Exception):
 
 @transaction.atomic
 def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
-    """Return the halves of an ended wave, drawing them if needed; None before its end.
+    """Return the halves of an ended wave, drawing them if needed, or None before the wave's end.
 
     The result is also None if the wave keeps nothing sealed. Drawing deletes earlier snapshots,
-    because they count all batches. Nobody has seen their figures.
+    which count all batches and have not been shown to anyone.
     """
     wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
     if not wave.sealed_half or not is_over(wave):
@@ -76,7 +76,7 @@ def find_half(wave: Wave) -> SealedHalf | None:
 def draw_sides(sizes: Sequence[int], *, crowd: int) -> list[bool] | None:
     """Draw which batches stay sealed; all divisions that qualify are equally likely.
 
-    Returns None if no division qualifies, or no draw found one.
+    Return None if no division qualifies or no draw finds one.
     """
     total = sum(sizes)
     least = max(crowd, -(-LEAST_FIFTHS * total // ALL_FIFTHS))
@@ -103,7 +103,7 @@ def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
     """Number the open batches before the sealed ones, so that results read only the open ones."""
     own = Batch.every.filter(wave=wave)
     newest: int = own.aggregate(newest=Max("number"))["newest"]
-    own.update(number=F("number") + newest)  # out of the way of the new numbers
+    own.update(number=F("number") + newest)  # so that the new numbers are free
     in_order = [(key, False) for key, is_held in zip(keys, sides, strict=True) if not is_held]
     in_order += [(key, True) for key, is_held in zip(keys, sides, strict=True) if is_held]
     for number, (key, is_held) in enumerate(in_order, start=1):

@@ -1,11 +1,12 @@
 """Tables of the codes that rules and gates connect, counted when a batch is sealed.
 
 Whether someone is asked a question depends on earlier answers, so joint answers say more than
-separate ones. Each question behind a rule has one table, of the symbols that its rule reads and
-then its own symbols. "Select several" has one table for each item, with the gate in between.
+separate ones. Each question with a rule has one table, with the symbols that the rule reads and
+then the question's own symbol. "Select several" has one table for each item, with the gate in
+between.
 
-Codes that the rule does not distinguish share a class, so tables stay small. Only reports in which
-the question's block was drawn count.
+Codes that the rule does not distinguish share a class, so that tables stay small. Only reports in
+which the question's block was drawn count.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def list_tables(manifest: Manifest) -> list[JointTable]:
     """List the tables to count, in the order that all batches of a wave use."""
     listed = []
     for table in _list_all(manifest):
-        # An item is a share of the people whose gate says "answered".
+        # The share of an item refers to the people whose gate says "answered".
         small = replace(table, parents=()) if table.is_too_large else table
         if len(small.axes) > 1:
             listed.append(small)
@@ -100,7 +101,7 @@ def find_too_large(manifest: Manifest) -> frozenset[str]:
 def count_tables(
     packed: bytes, *, size: int, ks: Sequence[int], tables: Sequence[JointTable]
 ) -> list[list[int]]:
-    """Count the reports of one batch in each cell of each table, the last axis fastest."""
+    """Count the reports of one batch in each cell of each table; the last axis varies fastest."""
     if not tables:
         return []
     read = read_columns(packed, size=size, ks=ks)
@@ -125,7 +126,7 @@ def read_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> ReadColumn:
 
 
 def read_cells(table: JointTable, read: ReadColumn) -> NDArray[np.uint16]:
-    """Return each report's cell in a table, whether or not its person was asked."""
+    """Return each report's cell in a table, whether or not the person was asked."""
     cells = np.zeros(len(read(table.axes[0].column)), dtype=np.uint16)
     for axis in table.axes:
         cells *= np.uint16(axis.size)
@@ -167,7 +168,7 @@ def _list_all(manifest: Manifest) -> Iterator[JointTable]:
 def _class_codes(
     question: ManifestQuestion, symbols: Mapping[str, Symbol]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """For each symbol that a rule reads, number the classes of codes that it distinguishes.
+    """For each symbol that a rule reads, number the classes of codes that the rule distinguishes.
 
     The codes "refused" and "not asked" satisfy no condition, so they share the class of the answers
     that satisfy none.

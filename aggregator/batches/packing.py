@@ -1,7 +1,7 @@
 """Store sealed reports column by column, with sorted rows that do not show the order of arrival.
 
-Columns with two codes are packed as bits, lowest bit first, padded to 64-bit words so that
-counts and joint counts are `np.bitwise_count` over whole words; other columns take one byte per
+Columns with two codes are packed as bits, lowest bit first, and padded to 64-bit words, so that
+`np.bitwise_count` over whole words gives counts and joint counts. Other columns take one byte per
 report.
 """
 
@@ -33,7 +33,7 @@ def _pack_column(column: NDArray[np.uint8], *, k: int) -> bytes:
 
 
 def unpack_reports(packed: bytes, *, size: int, ks: Sequence[int]) -> NDArray[np.uint8]:
-    """Return the reports as a (size, questions) matrix of codes, rows in sorted order."""
+    """Return the reports as a (size, questions) matrix of codes, with its rows sorted."""
     matrix = np.empty((size, len(ks)), dtype=np.uint8)
     for index, (k, column) in enumerate(
         zip(ks, split_columns(packed, size=size, ks=ks), strict=True)
@@ -57,7 +57,7 @@ def count_codes(packed: bytes, *, size: int, ks: Sequence[int]) -> list[list[int
 
 
 def split_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> list[NDArray[np.uint8]]:
-    """Return each question's column as stored: bits of whole words, or one byte per report."""
+    """Return each question's column as stored: as bits in whole words, or one byte per report."""
     lengths = [_bit_column_bytes(size) if k == 2 else size for k in ks]
     if len(packed) != sum(lengths):
         raise ValueError(f"packed must contain {sum(lengths)} bytes, got {len(packed)}")

@@ -8,7 +8,7 @@ from surveys.models import Wave
 
 
 def recount_tables(wave: Wave, *, after: int) -> None:
-    """Count batches without tables one by one, so that a stopped worker loses nothing."""
+    """Count the missing tables of each batch separately, so that a stopped worker loses nothing."""
     # This uses isnull, because a comparison with None would look for the JSON value null.
     uncounted = wave.batches.filter(number__gt=after, tables__isnull=True).order_by("number")
     keys = list(uncounted.values_list("pk", flat=True))

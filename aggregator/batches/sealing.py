@@ -1,6 +1,6 @@
 """Seal raw reports, which become a batch and no longer exist individually.
 
-Everything here may run twice, late or at the same time in another process. The lock on the wave's
+Everything here may run twice, late, or in two processes at the same time. The lock on the wave's
 row and one transaction make each step happen once or not at all.
 """
 
@@ -22,7 +22,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 MAX_BATCH = 65_536
-PARTS_OF_HALVES = 40  # of the people expected
+PARTS_OF_HALVES = 40  # a batch holds at most one such part of the people expected
 # This is enough memory to choose from a million waiting reports, so that PostgreSQL writes no ids
 # into temporary files. PostgreSQL allocates only what it needs.
 _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
@@ -30,17 +30,20 @@ _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
 _NONCE = {"postgresql": "uuid_send(gen_random_uuid())", "sqlite": "hex(randomblob(16))"}
 _KEY = {
     "postgresql": "sha256(id || (SELECT nonce FROM drawn))",
-    # Django's own function, which takes text.
+    # This is Django's own function, which takes text.
     "sqlite": "sha256(hex(id) || (SELECT nonce FROM drawn))",
 }
 
 
 class SealingError(Exception):
-    """Fewer rows were taken than counted. The transaction is rolled back and loses nothing."""
+    """The number of waiting reports is not the number that was counted.
+
+    The transaction is rolled back, so that nothing is lost.
+    """
 
 
 def find_largest_batch(wave: Wave) -> int:
-    """Return how many reports a batch holds at most.
+    """Return the largest number of reports that a batch of this wave may hold.
 
     Batches of a wave that will be divided are small, so that two halves can have the same size.
     """
@@ -51,13 +54,14 @@ def find_largest_batch(wave: Wave) -> int:
 
 
 def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int = MAX_BATCH) -> int:
-    """Return how many waiting reports to seal now; 0 for none.
+    """Return how many waiting reports to seal now, which may be 0.
 
     While the wave is open, at least `minimum` reports stay behind, so that closing always has a
     full batch left to seal.
     """
     largest = max(largest, minimum)
-    # Reports too few for two minimum batches are sealed as one, even above `largest`.
+    # Reports that are too few for two minimum batches are sealed as one batch, even if they are
+    # more than `largest`.
     if closed and minimum <= waiting <= max(largest, 2 * minimum - 1):
         return waiting
     if waiting >= 2 * minimum:
@@ -68,8 +72,8 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int 
 def seal_next_batch(*, wave_id: int) -> Batch | None:
     """Seal a wave's due reports as its next batch; return None if nothing is due."""
     with transaction.atomic(durable=True):
-        # No-key-update: uploads hold key-share and need not wait. A sealer skips a locked row,
-        # because another sealer is at work or the wave is being closed.
+        # The lock is no-key-update: uploads hold key-share locks and need not wait for it. A sealer
+        # skips a locked row, because another sealer is at work or the wave is being closed.
         wave = (
             Wave.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=wave_id).first()
         )
@@ -93,7 +97,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 
 def _ended_below_minimum(wave: Wave, *, waiting: int) -> bool:
-    """Whether to delete a closed wave's reports, or to record that none came."""
+    """Return whether to delete a closed wave's reports or to record that none came."""
     if wave.is_open or waiting >= wave.minimum_batch:
         return False
     return waiting > 0 or (wave.keeps_counts and not _is_counted(wave))
@@ -131,8 +135,8 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     with connection.cursor() as cursor:
         if vendor == "postgresql":
             cursor.execute(_CHOOSE_IN_MEMORY)
-        # Both are materialized, because PostgreSQL may run a plain subquery again for each row.
-        # Later runs would skip rows that have been locked or deleted since, and choose others.
+        # Both subqueries are materialized, because PostgreSQL may run a plain one again for each
+        # row. Later runs would skip rows that have since been locked or deleted, and choose others.
         cursor.execute(
             f"""
             WITH drawn (nonce) AS MATERIALIZED (SELECT {_NONCE[vendor]}),
@@ -153,9 +157,9 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
 def _discard(*, wave: Wave, waiting: int) -> None:
     """Delete and count a closed wave's reports if they do not make a full batch.
 
-    If releases are planned, also record the counts from which they are drawn: of each code, of each
-    code in each group for tables by groups, and of equal codes for key drivers. If a restore lost
-    reports, the wave may have batches; releases are then drawn from these batches.
+    If releases are planned, also record the counts from which they are drawn: the counts of each
+    code, of each code in each group (for tables by groups), and of equal codes (for key drivers).
+    If a restore lost reports, the wave may have batches; releases are then drawn from these.
     """
     rows = _take_raw_reports(wave_id=wave.pk, size=waiting)
     if RawReport.objects.filter(wave=wave).exists():
@@ -167,7 +171,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 
 def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
-    """Count the data behind planned releases; digests of requests name tables by groups."""
+    """Count what planned releases need; tables by groups are named by their requests' digests."""
     columns, size = Columns.of(manifest), len(rows)
     packed = pack_reports(columns.write_columns(rows), ks=columns.ks) if rows else b""
     pairs = list_pairs(manifest.planned_releases or ())
@@ -183,7 +187,7 @@ def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
 
 
 def is_over(wave: Wave) -> bool:
-    """Whether the wave is closed and none of its reports wait, so that counts are final."""
+    """Return whether the wave is closed and none of its reports wait, so that counts are final."""
     return not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
 
 
@@ -191,9 +195,9 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     """Find open waves with 2K raw reports, and closed waves with any raw report or without a count.
 
     The query reads at most 2K rows per wave, so that a sweep takes no longer when more reports
-    wait. It finds which wave's report is at a given place in the index order. If it looked for any
-    report of a wave, PostgreSQL would expect an early match, and read all reports if the wave has
-    none.
+    wait. It looks up which wave the report at a given place of the index belongs to. If it looked
+    for any report of a wave, PostgreSQL would expect an early match, and would read all reports if
+    the wave has none.
     """
     waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
     due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))

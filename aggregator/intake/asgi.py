@@ -1,7 +1,7 @@
 """The intake as an ASGI application that commits many reports together.
 
 A request waits twice, for the limiter's count and for the commit, each time together with the
-requests that arrive during this wait. At most MAX_WAITING wait; the others are asked to retry.
+requests that arrive meanwhile. At most MAX_WAITING requests wait; others are asked to retry.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _OVER_LIMIT = "Too many reports came from this network. Send the same bytes agai
 class IntakeApplication:
     """Answers POST /api/reports.
 
-    One thread writes. It owns this process's connection for reports, and the next group gathers
-    while it commits the current one.
+    One thread writes, over this process's own connection for reports. While it commits one group,
+    the next group gathers.
     """
 
     def __init__(self) -> None:

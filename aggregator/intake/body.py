@@ -16,7 +16,7 @@ class BodyError(Exception):
 
 
 class BodyTooLarge(BodyError):
-    """The body is larger than any request of this kind."""
+    """The body exceeds the limit for this kind of request."""
 
 
 class BodyTooSlow(BodyError):
@@ -35,7 +35,7 @@ Take = Callable[[int], None]  # counts bytes that were received
 
 
 class Bodies:
-    """The bodies that a process holds at once; dozens of half-sent ones would fill its memory."""
+    """Limits the bodies that a process holds at once, because half-sent ones could fill memory."""
 
     def __init__(self, *, most_bytes: int) -> None:
         self._most_bytes = most_bytes

@@ -54,7 +54,7 @@ def new_sheet(manifest_hash: bytes) -> CoinSheet:
 
 
 def read_hash(posted: QueryDict) -> bytes | None:
-    """Return the hash of the manifest that the sheet belongs to; None if it is not valid."""
+    """Return the hash of the manifest that the sheet belongs to, or None if the hash is invalid."""
     return _decode(posted.get("manifest", ""))
 
 
@@ -73,6 +73,6 @@ def read_sheet(posted: QueryDict, *, manifest: Manifest, manifest_hash: bytes) -
 
 
 def _decode(text: str) -> bytes | None:
-    """Return an id or a hash; None for anything else."""
+    """Return an id or a hash, or None for anything else."""
     value = decode_base64url(text)
     return value if value is not None and len(value) == ID_BYTES else None

@@ -1,7 +1,7 @@
-"""The work of POST /api/reports as a function: (method, headers, body) → reply.
+"""Handle POST /api/reports with a function that turns method, headers and body into a reply.
 
-The DRF view calls `handle`; the ASGI entry calls its parts, to store many reports in one
-commit, and adds the limit per address. No code here reads a cookie, stores an address or a
+The DRF view calls `handle`. The ASGI entry calls the parts of `handle`, so that one commit stores
+many reports, and adds the limit per address. No code here reads a cookie, stores an address or a
 time, or sends a message to a broker.
 """
 

@@ -22,7 +22,7 @@ class Refused(IntakeError):
 
 
 class RetryLater(IntakeError):
-    """The report may be right, but it cannot be accepted right now."""
+    """The report may be valid, but it cannot be accepted right now."""
 
     def __init__(self, problem: Problem, detail: str, *, retry_after: int) -> None:
         super().__init__(problem, detail)

@@ -1,7 +1,7 @@
 """Process requests in groups; those that arrive while one group is processed form the next.
 
 All reports that wait at the same moment share one commit, and their addresses share one call to
-Redis. A lone request costs a whole round trip; under load, each costs a fraction of a trip.
+Redis. A lone request costs a whole round trip; under load, each request costs a fraction of one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 class Gatherer(Generic[Item, Result]):
     """Calls `process` with at most `limit` items at a time, one call after another.
 
-    `process` returns one result for each item, in order. An exception goes to everyone in the
-    group.
+    `process` returns one result for each item, in order. If it raises an exception, `submit` raises
+    the exception for every item of the group.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Limit how many reports one network may send, without storing addresses.
 
-A report over IPv6 counts for its /64, its /56 and its /48, and a wider network may send more. A
+A report over IPv6 counts toward its /64, its /56 and its /48, and wider networks may send more. A
 report counts only if all three are below their limits, so one /64 that sends without end does not
 use up the limit of its neighbors.
 
@@ -8,7 +8,8 @@ Redis counts under an HMAC of the address. The random key is kept for an hour, i
 writes nothing to disk. The counters live for a minute. Without the key, nobody can trace them back
 by trying all addresses.
 
-The intake and pages share the counters, so forms and scripts of one network count together.
+The intake and pages share the counters, so reports from forms and scripts of one network count
+together.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ return waits
 class Limiter:
     """Counts reports per network and minute in Redis, or all reports together without Redis.
 
-    Threads may share it. Asking takes a round trip, so the event loop asks in a thread.
+    Threads may share a limiter. `admit` takes a round trip, so the event loop calls it in a thread.
     """
 
     def __init__(self, url: str, *, per_minute: int, per_second: int) -> None:
@@ -179,7 +180,7 @@ def seconds_to_wait(request: HttpRequest) -> int:
 
 
 def network_to_limit(network: bytes) -> bytes | None:
-    """Return the network whose reports are counted; None if they are not limited."""
+    """Return the network whose reports are counted, or None if they are not limited."""
     # Without a proxy, a request from this machine comes from its user.
     is_user = is_loopback(network) and not settings.BEHIND_PROXY
     return None if is_user or settings.REPORTS_PER_MINUTE == 0 else network

@@ -26,8 +26,8 @@ from surveys.locks import WAVE_LOCK
 from surveys.models import DeletedWave, Wave
 
 # This is one statement, and therefore one transaction in one round trip. The waves are locked in
-# the order of their ids, as everywhere else. The row lock shows a wave's newest state even if it
-# was closed while this statement waited for the first lock.
+# the order of their ids, as everywhere else. The row lock shows a wave's newest state even if the
+# wave was closed while this statement waited for the first lock.
 # A known id raises no exception, because the database would log it with the row and the time.
 _RECORD_POSTGRESQL = f"""
     WITH held AS MATERIALIZED (
@@ -166,8 +166,8 @@ class _Cursor(Protocol):
 def _open_cursor() -> Iterator[_Cursor]:
     """Open a cursor that keeps parameters out of statements, wherever the driver can do so.
 
-    Django writes parameters into PostgreSQL's statements; the server shows those to operators
-    and may log them. The driver's own cursor sends them separately.
+    Django writes parameters into PostgreSQL's statements, which the server shows to operators and
+    may log. The driver's own cursor sends parameters separately.
     """
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -220,7 +220,7 @@ def _insert_sqlite(uploads: Sequence[Upload]) -> set[bytes]:
 
 
 def _find_over(hashes: set[bytes]) -> dict[bytes, IntakeError]:
-    """Return a refusal for each closed or deleted wave; it precedes other refusals."""
+    """Return a refusal for each closed or deleted wave; it takes precedence over other refusals."""
     deleted = DeletedWave.objects.filter(manifest_hash__in=hashes)
     closed = Wave.objects.closed().filter(manifest_hash__in=hashes)
     return {

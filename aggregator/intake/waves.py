@@ -25,7 +25,7 @@ class Terms:
     closes_at: datetime | None
     options: tuple[int, ...]  # number of codes of each symbol
     blocks: tuple[int | None, ...]  # of each symbol; None if everyone is asked
-    drawn: int | None  # blocks that each person is asked
+    drawn: int | None  # number of blocks that each person is asked
     # Whether no reply may depend on the number of reports (Publication.PROTECTED).
     hides_seals: bool
 
@@ -73,7 +73,7 @@ def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
 def find_refusal(
     upload: Upload, *, terms: Terms | RetryLater | None, now: datetime
 ) -> IntakeError | None:
-    """Say why a new report is refused even if its wave is open; None if it is accepted."""
+    """Say why a new report is refused even if its wave is open, or return None if accepted."""
     if isinstance(terms, RetryLater):
         return terms
     if terms is None:
@@ -124,7 +124,7 @@ def _check_symbols(symbols: bytes, terms: Terms) -> IntakeError | None:
 
 
 def _is_a_draw(symbols: bytes, blocks: Sequence[int | None], *, drawn: int) -> bool:
-    """Whether the report has exactly `drawn` complete blocks, and every symbol outside blocks."""
+    """Return whether exactly `drawn` whole blocks and all symbols outside blocks were sent."""
     there: set[int | None] = set()
     missing: set[int | None] = set()
     for code, block in zip(symbols, blocks, strict=True):

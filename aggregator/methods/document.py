@@ -104,7 +104,7 @@ def _render_chapter(name: str) -> Chapter:
             chapter=name,
             anchor=anchor,
             title=read_text(tokens[place : place + 3]),
-            html=render(tokens[place + 3 : end]),  # opening, text and closing of the heading
+            html=render(tokens[place + 3 : end]),  # after the heading's three tokens
         )
         for (place, anchor), (end, _) in pairwise(headings)
     )
@@ -143,7 +143,7 @@ def find_section(anchor: str) -> Section | None:
 
 @cache
 def read_figure(name: str) -> bytes | None:
-    """Return a picture of the document, or None."""
+    """Return a figure of the methods, or None if there is none of this name."""
     path = _docs() / "figures" / name
     if not FIGURE_NAME.fullmatch(name) or not path.is_file():
         return None

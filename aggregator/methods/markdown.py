@@ -58,7 +58,7 @@ def resolve_link(link: str, *, chapter: str) -> str:
 def render(tokens: Sequence[Token]) -> str:
     markdown = _markdown()
     html: str = markdown.renderer.render(tokens, markdown.options, {})
-    # Wide tables and formulas scroll in their own boxes, also by keyboard, so the page need not.
+    # Wide tables and formulas scroll in their own boxes, also by keyboard, and the page does not.
     html = html.replace('<div class="math block">', '<div class="formula" tabindex="0">')
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
@@ -66,7 +66,7 @@ def render(tokens: Sequence[Token]) -> str:
 
 
 def read_text(tokens: Sequence[Token]) -> str:
-    """Return the words of a heading or a cell, without marks."""
+    """Return the text of a heading or a cell without Markdown."""
     return "".join(
         child.content for token in tokens for child in token.children or () if child.content
     )

@@ -1,4 +1,4 @@
-"""Find the sections and the terms of the glossary that contain all words of a query.
+"""Find the sections of the methods and the glossary terms that contain all words of a query.
 
 Words such as "why" and "is" are ignored, because a section that answers a question need not repeat
 them.
@@ -55,9 +55,9 @@ class Result:
 def search(query: str) -> list[Result]:
     """Find the entries that contain all words of a query, the best matches first.
 
-    A title that equals the query counts most, then the number of query words in the title, then a
-    text that contains the whole query, then how often the words occur. A word of the query matches
-    the beginning of a word.
+    A title that equals the query counts most. The number of query words in the title counts next,
+    then whether the text contains the whole query, and then how often the words occur. A word of
+    the query matches the beginning of a word.
     """
     chosen = _choose_words(query)
     words = [_write_pattern(word) for word in chosen]
@@ -117,7 +117,7 @@ def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
 
 
 def _find_middle(text: str, words: list[re.Pattern[str]], pattern: re.Pattern[str]) -> int:
-    """Find the place most closely followed by other words; 0 if only the title has any."""
+    """Find the match with the most query words close after it, or return 0 if there is none."""
     places = [match.start() for match in pattern.finditer(text)]
     return max(
         places,
@@ -152,6 +152,6 @@ def _term_url(anchor: str) -> str:
 
 
 def read(html: str) -> str:
-    """Return the words of a piece of HTML."""
+    """Return the text of a piece of HTML."""
     spaced = END_OF_BLOCK.sub(" ", html.replace(HAT, "\u0302"))
     return " ".join(unescape(TAG.sub("", spaced)).split())

@@ -67,7 +67,7 @@ class Desk:
 
 
 def find_desk(survey: Survey, *, mode: Mode) -> Desk:
-    """Read a survey's newest wave of this mode; 404 if it never offered coins."""
+    """Read a survey's newest wave of this mode; raise Http404 if the survey never offered coins."""
     wave = survey.waves.filter(mode=mode).newest()
     if wave is None:
         if mode == Mode.MANUAL:

@@ -1,4 +1,4 @@
-"""The form for choosing a release's questions, its ε, and the number of people for the price."""
+"""The form for a release's questions, its ε, and the number of people that its price assumes."""
 
 from __future__ import annotations
 

@@ -56,21 +56,21 @@ class Price:
 
     request: ReleaseRequest
     people: int
-    left: int  # after it
-    guess: str  # about taking part: right guesses in 100
+    left: int  # after the release
+    guess: str  # a sentence: how often a guess about taking part is right
     took_part: str
     readers: str
     readers_together: str  # with all earlier releases; empty if they add nothing
     mechanism: str
     why: str
-    anchor: str  # where the methods explain it
+    anchor: str  # where the methods explain this kind of release
     # For a table, one figure of each question, the widest interval first.
     figures: tuple[FigurePrice, ...] = ()
     people_needed: int = 0
-    groups: int = 1  # assumed to be equal; each has its own counts
+    groups: int = 1  # assumed to have equal sizes; each has its own counts
     enough: int = 0  # the least ε that is enough for these people; 0 if less is left
-    reach: str = ""  # of a choice: what to expect of the published answer
-    is_blunt: bool = False  # whether that answer says next to nothing
+    reach: str = ""  # for a choice: what to expect of the published answer
+    is_blunt: bool = False  # whether the published answer says next to nothing
 
     @property
     def typical(self) -> FigurePrice | None:
@@ -82,7 +82,7 @@ class Price:
 
 
 def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people: int) -> Price:
-    """Price a request; raise NotReleasable if it is not allowed."""
+    """Find the price of a request; raise NotReleasable if the request is not allowed."""
     manifest = wave.description
     request = check_requested(request, manifest)
     plan = plan_release(request, manifest, delta_nanos_left=account.delta_left)
@@ -214,7 +214,7 @@ def _build_channel(symbol: Symbol) -> dict[str, Any]:
 
 
 def _count_reports(manifest: Manifest, question: ManifestQuestion, people: int) -> int:
-    """Return how many of these people are asked the question; random subsets reduce it."""
+    """Return how many of these people are asked the question; random subsets reduce this number."""
     return max(1, round(people * manifest.find_asked_fraction(question.name)))
 
 

@@ -53,8 +53,8 @@ OK = 200
 def store_public_page(wave: Wave) -> None:
     """Make the page of final results before anyone visits it.
 
-    Workers call it when they have counted the last reports. If a worker stops here, or after an
-    upgrade, the first visit makes the page. Pages are made one at a time.
+    Workers call this function when they have counted the last reports. If a worker stops here, or
+    after an upgrade, the first visit makes the page. Pages are made one at a time.
     """
     try:
         wave = find_published_wave(wave.survey.slug, Mode(wave.mode))
@@ -118,7 +118,7 @@ def build_releases_page(wave: Wave, language: str) -> Text:
     awaited = [] if charged.is_suspended else _find_awaited(wave, releases, day=day)
     return Text(
         name=f"{wave.manifest_hash_hex} releases {language}",
-        # The page depends on nothing else.
+        # The page depends only on these values.
         key=make_key(
             language,
             wave.survey.origin,
@@ -152,7 +152,7 @@ def _render_releases(
             "has_groups": any(one.request.get("group") for one in releases),
         }
     context |= {
-        # These are for specialists, and in English.
+        # These are for specialists and are in English.
         "readers": describe_all_readers(manifest, charged) if releases else [],
         "epsilons": list_epsilons(manifest),
         "is_suspended": charged.is_suspended,
@@ -163,8 +163,8 @@ def _render_releases(
 def _find_awaited(wave: Wave, releases: list[Release], *, day: date) -> list[ReleaseRequest]:
     """Find the planned releases that may still appear; `releases` are those public on the day.
 
-    A lost release is dropped on the day when its figure would have come, because pages change only
-    at midnight.
+    A lost release is dropped on the day when its figure would have appeared, because pages change
+    only at midnight.
     """
     lost = wave.releases.filter(state=Release.State.LOST, public_from__lte=day)
     gone = {release.request_hash for release in (*lost, *releases)}
@@ -226,7 +226,7 @@ def _build_results_context(survey: Survey, results: Results) -> dict[str, Any]:
 
 
 def _name_left_out(manifest: Manifest) -> str:
-    """Say which questions are not published, and why; empty if all are."""
+    """Say which questions are not published, and why, or return an empty string if all are."""
     left_out = [
         one for one in manifest.questions if one.is_answered and not manifest.is_for_everyone(one)
     ]

@@ -95,7 +95,7 @@ def _list_lines(release: Release, manifest: Manifest, *, spent: int) -> tuple[Li
 
 
 def find_why_not(figures: Figures | Unsure) -> str:
-    """Say why readers see no figures of a release; empty if they see some."""
+    """Say why readers see no figures of a release, or return an empty string if they see some."""
     if isinstance(figures, Unsure):
         return figures.why
     if isinstance(figures, TableFigures | KeyDriverFigures) and not figures.is_enough:
@@ -107,8 +107,8 @@ def find_why_not(figures: Figures | Unsure) -> str:
 class Charged:
     """All releases that were requested before a day, whether they are drawn, waiting or lost.
 
-    The days of the requests decide this, so it changes at midnight and never when a worker draws.
-    `is_suspended` says that readers may know releases that are no longer stored.
+    Only the days of the requests matter, so this set changes at midnight and never when a worker
+    draws. `is_suspended` says that readers may know releases that are no longer stored.
     """
 
     releases: tuple[Release, ...]

@@ -1,7 +1,7 @@
 """The figures of a release as rows on an axis, for researchers and for readers.
 
-Everything follows from `read_figures`, so nothing here sees a count. Words and numbers are in the
-active language, which is English for researchers.
+Everything follows from `read_figures`, so no code here sees an exact count. Words and numbers are
+in the active language, which is English for researchers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _CHOSEN_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ShownRow:
-    """A row of a table, as results pages show rows, and its interval in three parts."""
+    """A row of a table, as results pages show rows, and the three parts of its interval."""
 
     row: BlockRow
     spread: Spread
@@ -74,7 +74,7 @@ class ShownQuestion:
     warning: str = ""
     chosen: str = ""  # the answer that chance named
     chosen_as: str = ""
-    limits: str = ""  # of a choice, in Murmur's words
+    limits: str = ""  # how certain a choice is, in Murmur's words
 
     @property
     def short_name(self) -> str:
@@ -86,7 +86,7 @@ class ShownQuestion:
 
     @property
     def widest(self) -> Spread | None:
-        """The parts of the widest interval of a share, shown for all of them."""
+        """The parts of the widest interval of a share, which are shown for all shares."""
         shares = [one for one in self.rows if not one.row.is_mean] or list(self.rows)
         if not shares:
             return None

@@ -15,7 +15,7 @@ from surveys.models import Wave
 def find_agreeing(
     wave: Wave, request: ReleaseRequest, *, through_batch: int
 ) -> dict[Pair, int] | None:
-    """Count agreement in a request's pairs up to a batch; None if a pair's count was not kept."""
+    """Count agreements in a request's pairs up to a batch, or return None if any was not kept."""
     manifest, pairs = wave.description, list_pairs([request])
     if not through_batch:
         kept = _find_kept(wave)

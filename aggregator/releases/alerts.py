@@ -115,7 +115,7 @@ def _look(release: Release, request: ReleaseRequest, sampler: AlertSampler, fold
 
 
 def _count(wave: Wave, request: ReleaseRequest, target: Target) -> list[int] | None:
-    """Count the codes of all reports so far; None if a closed wave is not counted yet."""
+    """Count the codes of all reports so far, or return None if a closed wave is not counted yet."""
     manifest = wave.description
     if wave.is_open:
         return count_committed(wave, manifest, target.symbol.name)
@@ -126,5 +126,5 @@ def _count(wave: Wave, request: ReleaseRequest, target: Target) -> list[int] | N
 
 
 def _is_last_day(release: Release) -> bool:
-    """Whether today is the last daily look that the threshold was chosen for."""
+    """Return whether today has the last daily look for which the threshold was chosen."""
     return today() >= release.reserved_on + timedelta(days=MOST_LOOKS - 2)

@@ -1,9 +1,9 @@
 """Files outside the database that record draws, so that a restored backup never draws again.
 
-There is one file for each wave, named by its manifest's hash. Each line is the key of a release. A
-key is written to the disk before its figure is drawn. For a wave with a sealed half, the file has
-the key of the half's test (aggregator.comparisons.opening). Nothing is ever removed. One more file
-holds a random key that identifies the folder (aggregator.releases.folder).
+There is one file for each wave, named after its manifest's hash. Each line is the key of a release.
+A key is written to the disk before its figure is drawn. For a wave with a sealed half, the file
+also has the key of the half's test (aggregator.comparisons.opening). Nothing is ever removed. One
+more file holds a random key that identifies the folder (aggregator.releases.folder).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEY_BYTES = 16
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 _WAVE = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = "identity"
-# No release has this key, which stands for any that were possibly drawn before the folder existed.
+# No release has this key. It stands for any that may have been drawn before the folder existed.
 UNKNOWN_DRAWS = "0" * 2 * KEY_BYTES
 
 
@@ -33,7 +33,7 @@ def find_file(folder: Path, manifest_hash: bytes) -> Path:
 
 
 def has_draws(folder: Path) -> bool:
-    """Whether the folder has the file of any wave. May raise OSError."""
+    """Return whether the folder has the file of any wave. May raise OSError."""
     return folder.exists() and any(_WAVE.fullmatch(path.name) for path in folder.iterdir())
 
 
@@ -43,7 +43,7 @@ def name_start(key: str) -> str:
 
 
 def read_keys(path: Path) -> frozenset[str]:
-    """Return the keys of all releases drawn or about to be drawn; empty if there is no file."""
+    """Return the keys of all releases drawn or about to be drawn; no file means no keys."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def append_new_keys(path: Path, keys: Iterable[str]) -> None:
 
 
 def read_identity(folder: Path) -> str:
-    """Return the key that identifies a folder; empty if the key is missing or damaged."""
+    """Return the key that identifies a folder, or an empty string if it is missing or damaged."""
     try:
         keys = read_keys(folder / _IDENTITY)
     except DamagedFile:

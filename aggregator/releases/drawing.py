@@ -1,9 +1,10 @@
 """Draw a reserved release once and store it; no worker may ever draw it again.
 
-One transaction draws and stores. If it fails, the figure is rolled back, but the draw cannot be
-undone, and a restored backup has neither. A file outside the database therefore first records that
-a draw begins (aggregator.releases.counters). If the file and the database contradict each other,
-someone may know the figure, so the release is given up and its loss stays charged.
+One transaction draws the figure and stores it. If the transaction fails, the figure is rolled back,
+but the draw cannot be undone. A restored backup lacks both the figure and any sign of the draw. A
+file outside the database therefore first records that a draw begins (aggregator.releases.counters).
+If the file and the database contradict each other, someone may know the figure, so the release is
+given up and its loss stays charged.
 """
 
 from __future__ import annotations
@@ -83,13 +84,13 @@ def find_releases_to_draw() -> QuerySet[Release]:
 
 
 def draw_release(release_id: int) -> bool:
-    """Draw a release or give it up; False if nothing was due or drawing is impossible for now."""
+    """Draw a release or give it up; return False if none was due or drawing is impossible now."""
     release = find_releases_to_draw().select_related("wave__survey").filter(pk=release_id).first()
     return release is not None and attempt(release, _draw_in)
 
 
 def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
-    """Do the work of a release in the folder that counts draws.
+    """Run `work` on a release with the folder that counts draws.
 
     If the work is impossible here or now, store the reason with the release, and return False.
     """
@@ -199,7 +200,7 @@ def _settle(release: Release, draw: _Draw, folder: Path) -> None:
 
 
 def is_contradicted(wave_id: int, path: Path) -> bool:
-    """Whether the file and the database disagree about which releases were drawn."""
+    """Return whether the file and the database disagree about which releases were drawn."""
     try:
         counted = read_keys(path)
     except DamagedFile:
@@ -209,7 +210,7 @@ def is_contradicted(wave_id: int, path: Path) -> bool:
 
 
 def suspend(ledger: ReleaseLedger) -> None:
-    """Count the whole cap as spent, and give up releases not drawn."""
+    """Count the whole cap as spent, and give up all releases that are not drawn."""
     ReleaseLedger.objects.filter(pk=ledger.pk).update(
         suspended=RESTORED,
         spent_hundredths=F("cap_hundredths"),
@@ -219,7 +220,7 @@ def suspend(ledger: ReleaseLedger) -> None:
 
 
 def give_up(releases: QuerySet[Release], problem: str) -> int:
-    """Give up the releases that are not drawn; return how many.
+    """Give up the releases that are not drawn, and return their number.
 
     The public page announces them until the next day, so that it changes only at midnight.
     """
@@ -229,7 +230,7 @@ def give_up(releases: QuerySet[Release], problem: str) -> int:
 
 
 def explain(release: Release, problem: str, cause: BaseException | None) -> None:
-    """Say why a release waits; log it once, although every sweep tries again."""
+    """Store why a release waits; log the reason only once, although every sweep tries again."""
     ours = Release.objects.filter(pk=release.pk, state=release.state)
     if ours.exclude(problem=problem).update(problem=problem):
         logger.error("release %s waits: %s", release.pk, problem, exc_info=cause)

@@ -101,7 +101,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFigures:
-    """The figures of one question that `people` were asked, noise included.
+    """The figures of one question, which `people` were asked according to noisy counts.
 
     With too few people, there are no rows. With probability 95 %, the number of people without
     noise is within `margin` of `people`. With random subsets, most questions are not `of_everyone`.
@@ -121,7 +121,7 @@ class QuestionFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class TableFigures:
-    """The figures of a table in which `people` took part, noise included.
+    """The figures of a table, in which `people` took part according to noisy counts.
 
     `people` is None if each question was asked of only some people. A table by groups has every
     question once for each group.
@@ -141,7 +141,7 @@ class TableFigures:
 
     @property
     def group(self) -> ManifestQuestion | None:
-        """The question that divides the table; None for a table of everyone together."""
+        """The question that divides the table, or None for a table of everyone together."""
         first = self.questions[0].group
         return first.question if first else None
 
@@ -151,9 +151,9 @@ class ChosenFigure:
     """One answer that chance named: a leader, a median, or a typical answer of earlier versions.
 
     At 95 % confidence, no option is more than `bound` people ahead of a leader, and a named point
-    would be the median if `bound` people answered differently. The bound covers the noise of the
-    release; scrambling comes on top. A typical answer has no bound, because its score is not a
-    number of people.
+    is the median or would be if at most `bound` people had answered differently. The bound covers
+    only the noise of the release, not scrambling. A typical answer has no bound, because its score
+    is not a number of people.
     """
 
     question: ManifestQuestion
@@ -165,7 +165,7 @@ class ChosenFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertFigure:
-    """Whether an alert came: more than `percent` of the people asked gave the answer `code`."""
+    """Whether an alert came, which says that more than `percent` % of those asked gave `code`."""
 
     question: ManifestQuestion
     code: int
@@ -180,7 +180,7 @@ class KeyDriverFigures:
 
     `predictor` is None if no rule was named, or if the named rule is right no more often than the
     better constant. The first row is the rule, and the last is this constant. At 95 % confidence
-    about the random choice, no other rule is right for `bound` more people.
+    about the random choice, no other rule is right for more than `bound` additional people.
     """
 
     question: ManifestQuestion  # the outcome
@@ -207,11 +207,11 @@ class Unsure:
 
 
 def read_shown(releases: Sequence[Release], manifest: Manifest) -> dict[int, Figures | Unsure]:
-    """Read drawn releases that the same people see, by primary key.
+    """Return the figures of drawn releases that the same people see, by primary key.
 
     An answer that chance named is shown only next to a table of its question with enough people,
-    because the table's intervals show how uncertain the answer is. The noisy table decides, so this
-    costs no ε.
+    because the table's intervals show how uncertain the answer is. The noisy table decides whether
+    it is shown, so this decision costs no ε.
     """
     found = {release.pk: read_figures(release, manifest) for release in releases}
     tables = [
@@ -284,7 +284,7 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class _Cells:
-    """The noisy counts of one symbol, and its channel: c = 0 and d = 1 if nothing scrambled it."""
+    """The noisy counts of one symbol and its channel, which is 0.0 and 1.0 without scrambling."""
 
     counts: tuple[int, ...]
     other_probability: float
@@ -400,7 +400,7 @@ def _list_rows(
             yield _read_share(item, YES, noise, key=str(option.code), text=option.text)
     elif not question.is_rounded:
         for option in question.options:
-            # The share of Yes determines that of No.
+            # The share of Yes determines the share of No.
             if not question.has_only_yes_and_no or option.code == YES:
                 yield _read_share(
                     cells[question.name],
@@ -463,7 +463,7 @@ def _read_share(
 
 
 def _has_mean(question: ManifestQuestion) -> bool:
-    """Whether everyone's codes have a mean, as none is a refusal or "not asked"."""
+    """Return whether all codes have a mean, because none of them is a refusal or "not asked"."""
     return question.has_mean and not question.has_extra_codes
 
 
@@ -577,7 +577,7 @@ def _read_rule(
     says_same: bool,
     level: float,
 ) -> FigureRow:
-    """Read how often a rule is right; `counts` are the reports for which it is wrong and right."""
+    """Read how often a rule is right; `counts` says for how many reports it is wrong and right."""
     outcome, predictor = questions
     b, a = agreement_channel(outcome=outcome.mechanism, predictor=predictor.mechanism)
     how = "same" if says_same else "opposite"

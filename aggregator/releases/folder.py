@@ -1,10 +1,10 @@
 """The folder that counts draws, which is used only if the database knows its identity.
 
-A folder does not know the draws recorded in another, and an empty folder knows none. With the wrong
-folder, a release drawn before a process died or a backup was restored would be drawn again. The
-database therefore records the first folder that a worker sees, before any draw. From then on, a
-worker draws nothing if its folder is different, lost or not mounted. If releases were drawn before
-the database knew any folder, as in an older version, a folder without draws is refused.
+A folder does not know the draws that another folder records. With the wrong folder, a release that
+was drawn before a process died or a backup was restored would be drawn again. The database
+therefore records the first folder that a worker sees, before any draw. From then on, a worker draws
+nothing if its folder is different, lost or not mounted. If releases were drawn before the database
+knew any folder, as in an older version, a folder without draws is refused.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def lock_folder(folder: Path) -> None:
 
 
 def describe_wrong_folder(folder: Path) -> str:
-    """Say why draws are not counted in this folder; empty if they are or will be.
+    """Say why draws are not counted in this folder, or return "" if they are or will be.
 
     May raise OSError.
     """
@@ -73,7 +73,7 @@ def _describe(folder: Path, known: str) -> str:
 
 
 def _describe_unclaimed(folder: Path) -> str:
-    """Say why a folder cannot become the folder that counts draws; empty if it can."""
+    """Say why a folder cannot become the folder that counts draws, or return "" if it can."""
     # Waiting releases prove nothing, because perhaps no worker had a folder yet.
     settled = Release.objects.filter(state__in=(Release.State.DRAWN, Release.State.LOST))
     return WITHOUT_DRAWS if settled.exists() and not has_draws(folder) else ""

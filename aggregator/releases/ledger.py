@@ -1,7 +1,7 @@
 """The ledger of a wave: what its releases spent, and how a new release is reserved.
 
-The loss is entered before the draw and never removed. A worker that dies between the two leaves a
-loss without a figure, never a figure without its loss.
+The loss is entered before the draw and never removed. A worker that dies in between leaves a loss
+without a figure, never a figure without its loss.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Sums:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """ε is in hundredths, δ in billionths; every release counts, drawn or not."""
+    """What all releases have spent, drawn or not; ε is in hundredths and δ in billionths."""
 
     cap: int
     spent: int
@@ -121,7 +121,7 @@ def _compose_exactly(epsilons: tuple[float, ...], delta: float) -> float:
 def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
     """Charge a release that was not planned; a worker then draws it.
 
-    If the same release was already planned or requested, returns it at no charge. May raise
+    If the same release was already planned or requested, return that one at no charge. May raise
     NotReleasable.
     """
     with transaction.atomic(durable=True):
@@ -163,7 +163,7 @@ def reserve_planned(*, wave_id: int) -> None:
 
 
 def find_waves_to_release() -> QuerySet[Wave]:
-    """Find counted waves whose planned releases are not all charged, and open ones with alerts."""
+    """Find counted waves with uncharged planned releases, and open ones with uncharged alerts."""
     charged = Release.objects.filter(wave=OuterRef("pk"), planned=True).order_by().values("wave")
     number = Coalesce(Subquery(charged.annotate(all=Count("pk")).values("all")), 0)
     closed = Wave.objects.closed().filter(has_final_counts("pk"), planned_releases__gt=0)
@@ -176,7 +176,7 @@ def find_waves_to_release() -> QuerySet[Wave]:
 
 
 def has_final_counts(wave: str) -> Q:
-    """Whether `find_final_counts` finds counts; `wave` is the field with the wave's key."""
+    """Return the condition that `find_final_counts` finds counts; `wave` names the wave's field."""
     own = {"wave": OuterRef(wave)}
     return Exists(Snapshot.objects.filter(**own, final=True)) | Exists(
         Discard.objects.filter(**own, counts__isnull=False)
@@ -199,13 +199,13 @@ class FinalCounts:
 
     counts: list[list[int]]
     through_batch: int
-    # The cells of planned tables by groups, from the row of discarded reports; empty if there are
-    # batches, from which they can be counted.
+    # The cells of planned tables by groups, from the row of discarded reports. If there are
+    # batches, there are no cells here, because they can be counted from the batches.
     grouped: Mapping[str, Cells] = field(default_factory=dict)
 
 
 def find_final_counts(wave: Wave) -> FinalCounts | None:
-    """Find the counts behind releases; None until the last reports are counted.
+    """Find the counts behind releases, or return None until the last reports are counted.
 
     Below the minimum batch, there are no counts unless the manifest plans releases.
     """
@@ -238,7 +238,7 @@ def _check_beside_others(wave: Wave, request: ReleaseRequest) -> None:
 
 
 def _charge_planned(wave: Wave, counted: FinalCounts | None) -> None:
-    """Charge uncharged planned releases; in an open wave, only kinds that come while open."""
+    """Charge uncharged planned releases; in an open wave, only those that come while it is open."""
     charged = set(wave.releases.filter(planned=True).values_list("request_hash", flat=True))
     for request in wave.description.planned_releases or ():
         if request.digest not in charged and (counted or request.kind.comes_while_open):
@@ -254,7 +254,7 @@ def _charge(
     plan = plan_release(
         request, manifest, delta_nanos_left=ledger.delta_cap_nanos - ledger.delta_spent_nanos
     )
-    # If everything counts as spent, planned releases still get a row, for a worker to give up.
+    # If everything counts as spent, planned releases still get a row, which a worker gives up.
     if not (planned and ledger.suspended) and not _spend(ledger, plan):
         raise NotReleasable(_describe_left(ledger, plan))
     return Release.objects.create(
@@ -276,7 +276,7 @@ def _charge(
 
 
 def _spend(ledger: ReleaseLedger, plan: ReleasePlan) -> bool:
-    """Charge a loss if enough is left, in one atomic statement."""
+    """Charge a loss in one atomic statement if enough is left; return whether it was charged."""
     epsilon, delta = plan.epsilon_hundredths, plan.delta_nanos
     return 1 == ReleaseLedger.objects.filter(
         Q(spent_hundredths__lte=F("cap_hundredths") - epsilon),
@@ -296,9 +296,9 @@ def _describe_left(ledger: ReleaseLedger, plan: ReleasePlan) -> str:
 
 
 def find_public_day(survey: Survey, drawn_on: date) -> date:
-    """Return the day from which readers see a release, the next day except for invented data.
+    """Return the day from which readers see a release: the next day, except for invented data.
 
-    Pages then change at midnight, and the moment of a change says nothing about answers.
+    Pages therefore change at midnight, and the moment of a change says nothing about answers.
     """
     return drawn_on if survey.origin != Survey.Origin.SURVEY else drawn_on + timedelta(days=1)
 

@@ -1,4 +1,4 @@
-"""The installed version of OpenDP, found without loading it."""
+"""The installed version of OpenDP, found without loading OpenDP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SERIES = "0.16."
 
 
 def find_version() -> str:
-    """Return the version that is installed; empty if there is none."""
+    """Return the installed version, or an empty string if there is none."""
     try:
         return metadata.version("opendp")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Draw with OpenDP, only in workers, so that no page waits for a draw.
+"""Draw noise and choices with OpenDP, only in workers, so that no page waits for a draw.
 
 No other module imports OpenDP. Before each draw, OpenDP states the loss, which must equal the loss
 charged to the ledger.
@@ -26,7 +26,7 @@ class NotDrawable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """Draws once from whole numbers, either a noisy copy of each or the index of a chosen one."""
+    """Draws once from whole numbers: a noisy copy of each, or the index of a chosen one."""
 
     draw: Callable[[Sequence[int]], Any]
     library: str

@@ -39,7 +39,7 @@ def table_cells(
 def grouped_cells(counted: FinalCounts, wave: Wave, request: ReleaseRequest) -> Cells:
     """Return how often each code was sent in each group, for a planned table by groups.
 
-    Each report is in one group, so one more adds 1 to one cell of each symbol that it has.
+    Each report is in one group, so one more report adds 1 to one cell of each symbol that it has.
     """
     if counted.through_batch:
         return count_sealed(wave, request, through_batch=counted.through_batch)
@@ -82,7 +82,7 @@ class RuleCounts:
     predictors: tuple[ManifestQuestion, ...]
     agreeing: tuple[int, ...]
     yes: int
-    yes_to: tuple[int, ...]  # each predictor
+    yes_to: tuple[int, ...]  # the number of Yes to each predictor
     total: int
 
     @classmethod
@@ -122,7 +122,8 @@ class RuleCounts:
         if rule.predictor is None:
             return [self.total - self.yes, self.yes]
         same, other = self.agreeing[rule.predictor], self.yes_to[rule.predictor]
-        # The number of No-No reports is that of Yes-Yes reports, plus n, minus both numbers of Yes.
+        # The number of No-No reports is the number of Yes-Yes reports plus n, minus both numbers of
+        # Yes.
         both = (same + self.yes + other - self.total) // 2
         return [same - both, other - both, self.yes - both, both]
 

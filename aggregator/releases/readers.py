@@ -72,7 +72,7 @@ class _Loss:
 
 
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
-    """List what readers of all these releases can learn about each answer they reveal.
+    """List what readers of all these releases can learn about each answer behind them.
 
     Only the fields that determine the noise are read, so a release need not be drawn or stored.
     """
@@ -102,7 +102,7 @@ def promised_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
 
 def find_worst(lines: Sequence[ReaderLine]) -> ReaderLine | None:
-    """Return the line of the answer that readers can learn most about; None if there is no line."""
+    """Return the line of the answer that readers can learn most about, or None without lines."""
     return max(lines, key=lambda line: line.reader, default=None)
 
 
@@ -179,7 +179,8 @@ def _write_line(
         (summed, min(1.0, delta * exp(min(summed, 700.0))) if joins else delta),
     ]
     if delta:
-        # The manifest's promise covers all releases together. Without δ, it is never the smallest.
+        # The manifest's promise covers all releases together. Without δ, this bound is never the
+        # smallest.
         promised = find_answered(manifest, question)
         bounds.append((promised.epsilon, promised.delta))
     reader, added = min(bounds)
@@ -201,7 +202,7 @@ def _pass_scrambling(loss: _Loss, symbol: Symbol, *, delta: float) -> float:
 def _bound_together(
     telling: Sequence[ManifestQuestion], releases: Sequence[Release], *, delta: float
 ) -> float:
-    """Bound the loss by that of whole releases and the distance between two reports.
+    """Bound the loss, using the losses of whole releases and the distance between two reports.
 
     Replacing a report removes one report and adds another, so pure losses double. A replaced code
     moves two cells of each symbol, so squared sensitivities of Gaussian noise also double.
@@ -228,7 +229,7 @@ def add_up(
     questions: Sequence[ManifestQuestion],
     own: Callable[[ManifestQuestion], float],
 ) -> float:
-    """Add up the losses of these questions; for random subsets, the largest possible sum."""
+    """Add up the losses of these questions; for random subsets, find the largest possible sum."""
     return _add(manifest.pick_drawn({one.name: own(one) for one in questions}))
 
 
@@ -238,11 +239,11 @@ def _add(values: Sequence[float]) -> float:
 
 
 def _joins_items(release: Release, manifest: Manifest, names: set[str]) -> bool:
-    """Whether a figure comes from several symbols at once, so that their δ would not add up."""
+    """Return whether a figure comes from several symbols, so that their δ would not add up."""
     request = ReleaseRequest.from_json(release.request)
     is_choice = release.mechanism == Mechanism.PERMUTE_AND_FLIP
     several = is_choice and len(list_symbols(manifest, request.questions)) > 1
-    return several or request.group in names  # a cell is about a code and a group
+    return several or request.group in names  # a cell refers to a code and a group
 
 
 def _is_about(release: Release, names: set[str]) -> bool:
@@ -258,10 +259,10 @@ def _zcdp(rho: float, delta: float) -> float:
 def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
     """List what readers of exact results can learn about each answer behind them.
 
-    Exact counts of at least as many honest reports as the display minimum, a frozen lower bound
-    (cut to `MOST_HONEST`), hide one scrambled report among the others. Questions that a rule or a
-    gate ties to others are estimated from joint counts, which do not hide it. The bound is void if
-    anyone publishes rows.
+    Exact counts hide one scrambled report among the others. The number of honest reports is assumed
+    to be at least the frozen display minimum, or `MOST_HONEST` if that is less. Questions that a
+    rule or a gate ties to others are estimated from joint counts, which do not hide the report. The
+    bound does not hold if anyone publishes rows.
     """
     tied = _find_tied(manifest)
     published = {one.name for one in manifest.questions if manifest.is_for_everyone(one)}
@@ -294,8 +295,8 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 def count_honest(manifest: Manifest) -> int:
     """Return how many honest reports hide one report, as stated for exact results.
 
-    Fewer reports hide less, so the bound also holds for more reports. For millions of reports,
-    computing it takes seconds.
+    Fewer reports hide less, so the bound also holds for more reports. For millions of reports, it
+    would take seconds to compute.
     """
     return min(manifest.display_minimum, MOST_HONEST)
 

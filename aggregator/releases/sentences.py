@@ -96,7 +96,7 @@ def list_lines(release: Release, manifest: Manifest, *, spent_hundredths: int) -
 
 
 def describe_unplanned(release: Release, manifest: Manifest) -> str:
-    """Say that a release was chosen after the close; empty where nothing could be planned."""
+    """Mark a release that could have been planned but was not; return "" for other releases."""
     is_marked = manifest.planned_releases is not None and not release.planned
     return UNPLANNED if is_marked else ""
 
@@ -153,7 +153,7 @@ def write_guess(epsilon_hundredths: int, delta_nanos: int) -> str:
 
 
 def describe_took_part(release: Release) -> str:
-    """Write ε = 0.50, δ = 10⁻⁶."""
+    """Write the loss of a release, such as ε = 0.50, δ = 10⁻⁶."""
     loss = f"ε = {cap(release.epsilon_hundredths)}"
     return f"{loss}, δ = {delta(release.delta_nanos)}" if release.delta_nanos else loss
 
@@ -168,14 +168,14 @@ def describe_readers(lines: Sequence[ReaderLine]) -> str:
 
 
 def write_reader(line: ReaderLine) -> str:
-    """Write ε = 0.25, or ε = 0.25, δ = 10⁻⁶."""
+    """Write what readers can learn, such as ε = 0.25 or ε = 0.25, δ = 10⁻⁶."""
     # As a float, 1.1 is a little more than 1.1, which is no reason to write 1.11.
     loss = f"ε = {epsilon(line.reader - _ROUNDING)}"
     return f"{loss}, δ = {delta(ceil(line.delta * NANOS - _ROUNDING))}" if line.delta else loss
 
 
 def write_server(line: ReaderLine) -> str:
-    """Write server: 1.10."""
+    """Write what the server can learn, such as server: 1.10."""
     if not isfinite(line.server):
         return "the server has this answer as it is"
     return f"server: {epsilon(line.server)}"
@@ -206,12 +206,12 @@ def write_own_scale(release: Release) -> str:
 
 
 def find_own_scale(release: Release) -> Fraction:
-    """Return the scale in reports; some choices store it in thousandths."""
+    """Return the scale in reports; some choices store it in thousandths of a report."""
     return Fraction(release.scale) / _FACTORS.get(ReleaseKind(release.kind), 1)
 
 
 def describe_people(figures: TableFigures) -> str:
-    """Say roughly how many people took part; empty if no question was asked of everyone."""
+    """Say roughly how many people took part, or return "" if the figures do not show it."""
     if figures.people is None or not figures.is_enough:
         return ""
     took_part = _("About %(people)s ± %(margin)s people took part (noise included).")
@@ -226,7 +226,7 @@ def build_asked_cells(figures: QuestionFigures | KeyDriverFigures) -> str:
 
 
 def describe_exact_readers(manifest: Manifest) -> str:
-    """Say what readers of exact results can learn about an answer, and why; empty if nothing."""
+    """Say what readers of exact results can learn about answers and why; "" if there are none."""
     lines = exact_reader_epsilons(manifest)
     hidden = [line for line in lines if line.reader < line.server]
     bare = [line for line in lines if line not in hidden]

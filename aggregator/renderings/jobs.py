@@ -2,9 +2,9 @@
 
 Files of older looks or of other inputs are never shown or made.
 
-Files are kept in the database with the reports, so only a few are kept: the newest of each survey,
-as many bytes per account as a setting allows, and large files only until they are sent. Other files
-are made again.
+The database keeps files together with the reports, so it keeps only a few: the newest of each
+survey, and as many bytes per account as a setting allows. Large files are kept only until they are
+sent. Files that are no longer kept are made again on request.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def note_sent(rendering: Rendering) -> None:
 
 
 def run_rendering(*, rendering_id: int, find_recipe: Callable[[str], Recipe | None]) -> bool:
-    """Make a file; False if nothing was due or another worker is making it."""
+    """Make a file; return False if nothing was due or another worker is making the file."""
     rows = Rendering.objects.defer("content").select_related("wave__survey")
     rendering = QUEUE.claim(rows.filter(pk=rendering_id))
     if rendering is None:
@@ -131,7 +131,7 @@ def _digest(inputs: str) -> str:
 
 
 def _make_room(rendering: Rendering, size: int) -> bool:
-    """Delete the account's oldest files until a new file fits; False if it never fits."""
+    """Delete the account's oldest files until a new file fits; return False if it cannot fit."""
     room = settings.FILE_BYTES_PER_ACCOUNT - size
     if room < 0:
         return False

@@ -16,8 +16,8 @@ class NotRenderable(Exception):
 class Recipe:
     """A kind of file: its names, its inputs, and how it is made.
 
-    `find_inputs` returns a text that changes whenever the same results would give a different file,
-    or None if there is no file of that name. `render` runs only in a worker. Both may raise
+    `find_inputs` returns a string that changes whenever the same results would give a different
+    file, or None if there is no file of that name. `render` runs only in a worker. Both may raise
     NotRenderable.
     """
 

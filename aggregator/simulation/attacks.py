@@ -1,7 +1,7 @@
 """The three attacks of the page “Break it”, with the numbers of a survey of invented answers.
 
-They need only counts and the manifest, and read no row. Nothing is published or charged. The noise
-protects nobody here and comes from privacy.central.attacks, not from the sampler of releases.
+The attacks need only counts and the manifest, and read no row. Nothing is published or charged. The
+noise here protects nobody. It comes from privacy.central.attacks, not from the sampler of releases.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from surveys.releasing.choice import list_candidates
 from surveys.releasing.noise import count_most_symbols
 
 GUESSING = 0.5  # both stories are equally likely beforehand
-MOST_PEOPLE = 200  # whose answers are reconstructed
+MOST_PEOPLE = 200  # the most people whose answers are reconstructed
 # Fewer people would make the shares of recovered answers too rough.
 LEAST_PEOPLE = 20
 RUNS = 20  # draws of noise; more would change no whole percent
@@ -48,7 +48,7 @@ class Target:
 
     @property
     def people(self) -> int:
-        """How many people are reconstructed; half of them gave this answer."""
+        """The number of people whose answers are reconstructed; half of them gave this answer."""
         return min(MOST_PEOPLE, 2 * min(self.count, self.total - self.count))
 
 
@@ -109,7 +109,7 @@ class Attacks:
 
 
 def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None:
-    """Play the attacks; None if too few reports differ to distinguish anything."""
+    """Play the attacks, or return None if too few reports differ for an attack."""
     target = find_target(results)
     if target is None:
         return None
@@ -164,7 +164,7 @@ def _list_bars(
 
 
 def _lead(epsilon: float) -> float:
-    """Return how often the drawn leader of two answers is one person's, if all others are tied."""
+    """Return how often one person's answer is drawn as leader of two otherwise tied answers."""
     return float(permute_and_flip_probabilities([1, 0], rate=epsilon)[0])
 
 

@@ -1,8 +1,8 @@
-"""Answer a survey with synthetic respondents, each randomized as in the browser.
+"""Answer a survey with synthetic respondents, whose answers are randomized as in the browser.
 
-Each respondent's report is drawn once, with the Python version of the browser's randomizer, and
-kept as an envelope until all are acknowledged, so an interrupted run continues with the same
-bytes. The workers seal reports, estimate shares and close the survey as usual.
+Each respondent's report is drawn once, with the Python version of the browser's randomizer. It is
+kept as an envelope until all reports are acknowledged, so an interrupted run continues with the
+same bytes. The workers seal reports, estimate shares and close the survey as usual.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from surveys.models import Role, Survey, Wave
 
 
 def demo_of(survey: Survey) -> Demo | None:
-    """Return the demo that a survey belongs to; None for other surveys."""
+    """Return the demo that a survey belongs to, or None for other surveys."""
     if not survey.demo:
         return None
     return next((demo for demo in DEMOS if demo.title == survey.title), None)
 
 
 def is_invented(survey: Survey) -> bool:
-    """Whether a program sends all answers; only real people answer the demo that stays open."""
+    """Return whether a program sends all answers; only people answer the demo that stays open."""
     demo = demo_of(survey)
     return survey.rehearsal or (demo is not None and demo is not OPEN)
 
@@ -76,7 +76,7 @@ def draw_envelopes(
     *,
     random_uint32: Callable[[], int] = secure_uint32,
 ) -> list[Envelope]:
-    """Randomize every respondent's answers once; only the reports are kept."""
+    """Randomize every respondent's answers once, and keep only the reports."""
     envelopes = [seal(manifest, answers, random_uint32=random_uint32) for answers in people]
     # The people were made group by group, but real people do not arrive in that order.
     random.SystemRandom().shuffle(envelopes)

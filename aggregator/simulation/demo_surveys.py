@@ -19,8 +19,8 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Question, Survey
 
-# (affair, unhappy, religious, children) → number of women. Unhappy: marriage rated 3 or less
-# of 5; religious: 3 or more of 4; children: any.
+# Maps (affair, unhappy, religious, children) to the number of women. A marriage rated 3 or less of
+# 5 counts as unhappy, and 3 or more of 4 as religious; 1 for children means any.
 REDBOOK_COUNTS: dict[tuple[int, int, int, int], int] = {
     (0, 0, 0, 0): 906,
     (0, 0, 0, 1): 832,
@@ -53,13 +53,13 @@ class Demo:
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # empty if the survey stays open for real people
     settings: dict[str, Any]
-    # The comparisons that the survey plans: outcome and group.
+    # The comparisons that the survey plans, each with its outcome and group.
     planned: tuple[tuple[str, str], ...] = ()
     # The releases that the survey plans, so that their page shows something.
     releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
-        """Return the people with the manifest's names for questions; old names also count texts."""
+        """Return each person's answers by the manifest's names, which may also count texts."""
         names = {f"q{one.number}": one.name for one in manifest.questions if one.is_answered}
         return [
             {names[name]: answer for name, answer in answers.items()} for answers in self.people()

@@ -1,4 +1,4 @@
-"""Send reports, wait and summarize, for `manage.py demo` and `rehearse`."""
+"""Send reports, wait for workers and summarize results, for `manage.py demo` and `rehearse`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FieldingCommand(BaseCommand):
                 raise CommandError(f"{error} {self.advice}") from error
 
     def wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
-        """Wait until the closed wave is counted, or its first half if the other is sealed."""
+        """Wait until the closed wave is counted, or its open half if the other half is sealed."""
         while time.monotonic() < deadline:
             snapshot = newest_snapshot(wave)
             if snapshot is not None and (snapshot.final or snapshot.is_half):

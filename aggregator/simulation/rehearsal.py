@@ -105,7 +105,7 @@ def _draw_person(group: Group, manifest: Manifest, generator: random.Random) -> 
 
 
 def share_out(shares: Sequence[float], people: int) -> list[int]:
-    """Divide people in proportion to the shares; the largest remainders get one more."""
+    """Divide people in proportion to the shares; the largest remainders get one more person."""
     total = sum(shares)
     exact = [people * share / total for share in shares]
     counts = [int(number) for number in exact]
@@ -117,7 +117,7 @@ def share_out(shares: Sequence[float], people: int) -> list[int]:
 
 def _is_weight(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= GREATEST_WEIGHT  # not NaN either
+    return is_number and 0 <= value <= GREATEST_WEIGHT  # NaN is not a weight either
 
 
 class _Stated:
@@ -214,7 +214,7 @@ class _Stated:
 
 @transaction.atomic
 def open_rehearsal(*, survey: Survey, people: int) -> Wave:
-    """Launch a copy that closes at this number of people; the survey itself does not change.
+    """Launch a copy that closes after this number of people; the survey itself does not change.
 
     The copy is a separate survey, so rehearsed reports can never reach the real results.
     """

@@ -1,8 +1,8 @@
 """Synthetic respondents, who follow the survey's rules and randomize as the browser does.
 
 This is the Python version of the respondent's page (client/report/, client/randomize.js), for the
-demo, rehearsals and tests. A respondent is a set of answers to all questions; those that are not
-asked or not drawn are left out, as in a browser.
+demo, rehearsals and tests. A respondent is a set of answers to all questions. The answers to
+questions that are not asked or not drawn are left out, as in a browser.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def seal(
 def randomize_answers(
     manifest: Manifest, answers: Answers, *, random_uint32: Callable[[], int] = secure_uint32
 ) -> bytes:
-    """Return one code for each symbol, in wire order; NOT_DRAWN for blocks that were not drawn."""
+    """Return one code for each symbol, in wire order, with NOT_DRAWN for blocks left out."""
     drawn: Collection[int | None] | None = None
     if manifest.drawn is not None:
         blocks = draw_blocks(
@@ -68,7 +68,7 @@ def randomize_answers(
 def find_asked(
     manifest: Manifest, answers: Answers, *, drawn: Collection[int | None] | None = None
 ) -> frozenset[str]:
-    """Return the names of the questions that are asked; `drawn` is None for all blocks."""
+    """Return the names of the questions that are asked; `drawn` is None if all blocks are asked."""
     asked: set[str] = set()
     codes: dict[str, int | None] = {}
     for question in manifest.questions:

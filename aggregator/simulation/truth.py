@@ -23,7 +23,7 @@ from surveys.models import Survey
 
 
 def known_truth(survey: Survey) -> Mapping[str, float]:
-    """Return the true values by `Estimand.key`; empty unless the survey is a demo."""
+    """Return the true values by `Estimand.key`; surveys other than demos have none."""
     demo = demo_of(survey)
     wave = survey.find_wave() if demo else None
     return EMPTY if demo is None or wave is None else _of_demo(demo.key, bytes(wave.manifest))
@@ -37,7 +37,7 @@ def _of_demo(key: str, manifest: bytes) -> Mapping[str, float]:
 
 
 def describe_truth(survey: Survey) -> str:
-    """Say where the known truth comes from; empty unless the survey is a demo."""
+    """Say where the known truth comes from, or return "" if the survey is not a demo."""
     demo = demo_of(survey)
     return demo.note if demo else ""
 

@@ -15,7 +15,7 @@ from surveys.models import Survey
 register = template.Library()
 
 RELEASES = "releases"  # only for surveys that publish protected figures
-# Tabs in their order everywhere: name, words and page.
+# The tabs in their order on every page, each with its name, words and page.
 TABS = (
     ("overview", "Overview", "surveys:edit"),
     ("questions", "Questions", "surveys:questions"),
@@ -31,7 +31,7 @@ TABS = (
 def survey_head(
     context: template.RequestContext, survey: Survey, tab: str, *, heading: bool = True
 ) -> dict[str, object]:
-    """Show the head; with `heading=False`, the title is no heading, as the page has its own."""
+    """Show the head; with `heading=False`, the page has a heading other than the title."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
         **_build_context(context, survey),

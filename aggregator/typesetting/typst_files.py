@@ -17,13 +17,13 @@ _FONTS = Path(__file__).with_name("fonts")
 # characters without a glyph.
 _ACCESSIBLE: Literal["ua-1"] = "ua-1"
 _NO_FONT = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
-# A mark that accessible PDFs may not have, three that would end a line, and one for which the fonts
-# have only another code point.
+# Accessible PDFs may not contain the first of these characters. The next three would end a line.
+# For the last, the fonts have only another code point.
 _REPLACED = {0xFEFF: None, 0x85: " ", 0x2028: " ", 0x2029: " ", 0x301C: "\uff5e"}
 
 
 class NoFontError(Exception):
-    """A character, given as the message, is in no font."""
+    """No font has the character that the message contains."""
 
 
 def typeset(
@@ -36,7 +36,7 @@ def typeset(
 ) -> bytes:
     """Return a file made from a layout, which reads the data as JSON in `sys.inputs.data`.
 
-    Typst treats the words as data and never runs them. If a character is in no font, making an
+    Typst treats the data as text and never runs it. If a character is in no font, making an
     accessible file raises NoFontError; any other file shows an empty box.
     """
     import typst  # 25 MB that web processes do not need

@@ -34,7 +34,7 @@ class Backup:
 def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
     """Copy a live SQLite database to a new file that only its owner can read.
 
-    Data left out is also erased from free pages, before the copy gets its final name.
+    Data that is left out is also erased from free pages, before the copy gets its final name.
     """
     if not source.is_file():
         raise BackupError(f"There is no database at {source}.")

@@ -1,7 +1,7 @@
 """Count and drop messages waiting in the broker, so that they do not pile up.
 
-Messages contain no time, because a wave with a time would date its batches to the second. A message
-therefore cannot show that it is out of date.
+Messages contain no time, because a time next to a wave would date the wave's batches to the second.
+A message therefore cannot show that it is out of date.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ _COLLECTED = (
 
 @transaction.atomic(durable=True)
 def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
-    """Delete a closed survey; its history stays, and a row of DeletedWave for each wave.
+    """Delete a closed survey; its history stays, and so does a row of DeletedWave for each wave.
 
     Deleting raises the counts of questions asked of its people (surveys.models.asked_questions).
 
-    Raises Survey.DoesNotExist if someone else was faster.
+    Raises Survey.DoesNotExist if someone else has already deleted it.
     """
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     ask_again(locked, Action.DELETE)

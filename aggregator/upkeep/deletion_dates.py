@@ -1,4 +1,4 @@
-"""Delete surveys on the day that respondents were told, and send owners an email before.
+"""Delete surveys on the day that respondents were told, and send owners an email before that day.
 
 The day is frozen with the survey. Once a sweep finds that the day has come, however late, the
 survey is deleted just as its owner would delete it. No email or page can delay that.
@@ -58,7 +58,7 @@ def delete_on_its_date(*, wave_id: int) -> None:
 
 @transaction.atomic
 def _is_locked(wave_id: int) -> bool:
-    """Whether the wave's row is locked; workers with other work must not wait for the lock."""
+    """Return whether the wave's row is locked; workers with other work must not wait for it."""
     free = Wave.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=wave_id)
     return not free.values_list("pk").first()
 

@@ -132,18 +132,18 @@ def _note_sweep(now: datetime) -> None:
 
 
 def was_just_swept(*, now: datetime) -> bool:
-    """Whether a sweep ended so recently that another would find the same work.
+    """Return whether a sweep ended so recently that another would find the same work.
 
     Sweeps that pile up, or that two beats send, must not delay other work.
     """
     ended = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
     pause = timedelta(seconds=settings.SWEEP_SECONDS / 2)
-    # Negative if the clock was set back.
+    # The difference is negative if the clock was set back.
     return ended is not None and timedelta(0) <= now - ended < pause
 
 
 def find_due_since(kind: WorkKind, subject: int) -> datetime | None:
-    """Return the time since which work has been due; None if no sweep has seen the work."""
+    """Return the time since which work has been due, or None if no sweep has seen the work."""
     return (
         DueWork.objects.filter(kind=kind, subject=subject).values_list("since", flat=True).first()
     )

@@ -25,7 +25,7 @@ _complete = threading.Event()
 
 
 def describe_missing_migrations() -> str:
-    """Return which command to run while the database lacks migrations; empty if it lacks none."""
+    """Return which command to run while the database lacks migrations, or "" if it lacks none."""
     if _complete.is_set():
         return ""
     if is_too_old():

@@ -30,7 +30,8 @@ LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for this error
 MOST_WAITING = 200_000
 CHECKPOINT_TRIES = 5
 SPENT_IDS = "aggregator_spent_id"
-# Tables that name a survey, a wave or a question, or count reports; raw reports come first.
+# Tables that name a survey, a wave or a question, or count reports. Raw reports are rewritten
+# before these.
 TABLES_OF_SURVEYS = (
     "aggregator_batch",
     "aggregator_discard",
@@ -91,12 +92,12 @@ class PurgePostponed(Exception):
 
 
 def purge_is_due() -> bool:
-    """Whether the last purge was long ago, and newer batches, discards or deletions exist."""
+    """Return whether the last purge was long ago and newer batches, discards or deletions exist."""
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
     if done is None:
         return any(_newest().values())
     elapsed = timezone.now() - done.ended_at
-    # Negative if the clock was set back, which must not postpone this.
+    # `elapsed` is negative if the clock was set back, which must not postpone a purge.
     if timedelta(0) <= elapsed < timedelta(seconds=settings.PURGE_SECONDS):
         return False
     return any(number > done.found.get(name, 0) for name, number in _newest().items())
@@ -118,7 +119,7 @@ def _reached_before() -> dict[str, Any]:
 
 
 def purge_traces() -> None:
-    """Erase all possible traces; store the progress, and sentences about the remaining traces.
+    """Erase all traces that can be erased; store the progress and sentences about what remains.
 
     Call this outside of transactions. A purge that cannot run now stays due.
     """
@@ -290,7 +291,7 @@ def _drop_used_log_files() -> list[str]:
 
 
 def read_rights() -> dict[str, bool]:
-    """Return which functions and roles needed for purging have been granted to our role."""
+    """Return which functions and roles needed for purging have been granted to Murmur's role."""
     names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(

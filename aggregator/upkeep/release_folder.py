@@ -40,9 +40,9 @@ class NotLost(Exception):
 def replace_folder(folder: Path, *, is_restored: bool) -> int:
     """Count draws in this folder from now on.
 
-    `is_restored` says that the database may lack drawn releases. Returns the number of waves that
-    publish and test nothing more if the database was restored, and otherwise the number of releases
-    given up. If this stops halfway, it can run again. May raise NotLost or OSError.
+    `is_restored` says that the database may lack drawn releases. If the database was restored,
+    return the number of waves that publish and test nothing more, otherwise the number of releases
+    given up. If this function stops halfway, it can run again. May raise NotLost or OSError.
     """
     identity = make_identity(folder)
     # Lock rows in the same order as draws. From here on, no draw is under way.
@@ -62,7 +62,7 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
     for wave in waves:
         _, drawn = list_keys(wave.releases.all())
         opened = SealedHalf.objects.filter(wave=wave, opened_on__isnull=False)
-        # `UNKNOWN_DRAWS` stops a wave that is not charged yet when its first release is drawn.
+        # If a wave has no ledger yet, `UNKNOWN_DRAWS` stops it before its first release is drawn.
         unknown = [UNKNOWN_DRAWS] if is_restored else []
         append_new_keys(
             find_file(folder, bytes(wave.manifest_hash)),

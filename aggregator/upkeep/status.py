@@ -1,7 +1,7 @@
 """Tell anyone who asks whether work is late, and tell the operator how late it is.
 
-Work is late once it has been due, or no sweep has run, for LATE_SECONDS. That is never less than a
-minute, because strangers must not see, while workers do their work, when a survey reached a full
+Work is late once it has been due, or no sweep has run, for LATE_SECONDS. This time is never less
+than a minute, because while workers keep up, strangers must not see when a survey reached a full
 batch.
 """
 
@@ -35,7 +35,7 @@ class Ages:
 
     @property
     def problem(self) -> str:
-        """A sentence about what is late; empty if nothing is."""
+        """A sentence about what is late, or an empty string if nothing is."""
         late = max(settings.LATE_SECONDS, SHORTEST_SECONDS)
         if self.swept is None:
             return "No worker has looked for due work yet."

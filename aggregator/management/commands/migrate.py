@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's command, but it deletes nothing unless told to."""
+"""`manage.py migrate`: Django's command, which here deletes nothing unless told to."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ POSTGRESQL_SETTINGS = (
         extension=True,
     ),
 )
-# Settings for postgresql.conf, which docs/operations.md and the tests read here.
+# Settings for postgresql.conf. Tests use them, and compare the configuration in deploy with them.
 RECOMMENDED_POSTGRESQL = {
     setting.name: setting.value for setting in POSTGRESQL_SETTINGS if not setting.extension
 }
@@ -155,7 +155,7 @@ def judge_preloaded_libraries(libraries: str | None) -> list[CheckMessage]:
 
 
 def judge_rights(rights: Mapping[str, bool], *, role: str) -> Iterator[CheckMessage]:
-    """Judge our `rights` by function or role: pg_checkpoint, pg_switch_wal, pg_ls_waldir."""
+    """Judge Murmur's `rights` to pg_switch_wal, pg_checkpoint and pg_ls_waldir."""
     meanings = {
         "pg_switch_wal": "the current file of the write-ahead log keeps sealed reports.",
         "pg_checkpoint": "used files of the write-ahead log stay until the server's next "

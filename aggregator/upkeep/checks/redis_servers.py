@@ -15,8 +15,8 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 PATIENCE_SECONDS = 5
-# The releases of July 2026, which fix earlier faults and code execution by anyone who has the
-# password. A release series that is missing here has ended or is newer.
+# The releases of July 2026, which fix earlier faults and no longer let anyone who has the password
+# run code. A release series that is missing here has ended or is newer.
 LEAST_VERSIONS = {
     "Redis": ((6, 2, 23), (7, 2, 15), (7, 4, 10), (8, 2, 8), (8, 4, 5), (8, 6, 5), (8, 8, 1)),
     "Valkey": ((7, 2, 14), (8, 0, 10), (8, 1, 9), (9, 0, 5), (9, 1, 1)),
@@ -70,7 +70,7 @@ def _judge_apart(broker: str | None, limiter: str | None) -> list[CheckMessage]:
 
 
 class _Server:
-    """One Redis server: why it is unusable, or its settings and identity if it reports them."""
+    """One Redis server: the reason why it is unusable, or its version, settings and identity."""
 
     def __init__(self, url: str, variable: str) -> None:
         self.variable = variable
@@ -156,7 +156,7 @@ def _read_identity(client: Any, url: str) -> str | None:
 
 
 def _read_settings(client: Any) -> dict[str, str] | None:
-    """Return all settings; None if the server is down or its access list forbids CONFIG."""
+    """Return all settings, or None if the server is down or its access list forbids CONFIG."""
     try:
         shown = client.config_get("*")
     except redis.RedisError:

@@ -68,6 +68,6 @@ def judge_library(version: str) -> list[CheckMessage]:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether files can be made in the folder; the first file creates a missing folder."""
+    """Return whether files can be made in the folder, which the first file creates if necessary."""
     path = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     return path.is_dir() and os.access(path, os.W_OK | os.X_OK)

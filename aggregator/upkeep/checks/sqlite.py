@@ -81,5 +81,5 @@ def _mode(path: Path) -> int:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether others can read the file: neither its mode nor a folder's mode stops them."""
+    """Return whether others can read the file: no mode, of the file or a folder, stops them."""
     return all(_mode(part) & OTHERS for part in (path, *path.parents))

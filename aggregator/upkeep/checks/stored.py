@@ -46,7 +46,7 @@ def check_stored_rows() -> Iterator[CheckMessage]:
 def judge_last_purge(
     *, is_due: bool, seconds_ago: float | None, patience: float
 ) -> list[CheckMessage]:
-    """Judge the last purge, `seconds_ago`; None means that there was none."""
+    """Judge the last purge by its age; `seconds_ago` is None if there was none."""
     when = "never" if seconds_ago is None else f"{seconds_ago:,.0f} seconds ago"
     return judge(
         messages.LAST_PURGE,

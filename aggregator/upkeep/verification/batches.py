@@ -46,7 +46,7 @@ class StoredBatch:
             return faults
         if self.recounted != self._batch.counts:
             faults.append("its counts do not match its bytes")
-        # Batches sealed before tables existed are counted when they are needed.
+        # Batches sealed before tables existed get tables when these are needed.
         if self._batch.tables not in (None, self.recounted_tables):
             faults.append("its tables do not match its bytes")
         if not rows_are_sorted(self.packed, size=self.size, ks=self._ks):
@@ -87,7 +87,7 @@ def _has_shape(counts: Any, ks: Sequence[int]) -> bool:
 
 
 def rows_are_sorted(packed: bytes, *, size: int, ks: Sequence[int]) -> bool:
-    """Whether the reports are sorted by their codes, the first question first."""
+    """Return whether the reports are sorted by their codes, starting with the first question."""
     tied = np.ones(size - 1, dtype=bool)  # equal to the next report in all columns so far
     for k, column in zip(ks, split_columns(packed, size=size, ks=ks), strict=True):
         codes = np.unpackbits(column, count=size, bitorder="little") if k == 2 else column

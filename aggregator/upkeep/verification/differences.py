@@ -17,7 +17,7 @@ class Difference:
 
     kind: str  # wave, reports, batch, snapshot, rows, comparison, ledger, release or half
     where: str
-    number: int  # of the batch; through-batch of a snapshot; otherwise the primary key
+    number: int  # a batch's number, a snapshot's through_batch, or otherwise a primary key
     finding: str
     remedy: str
 
@@ -31,7 +31,7 @@ def name_wave(wave: Wave) -> str:
 
 
 def agree(stored: Any, computed: Any, tolerance: float) -> bool:
-    """Whether two results from JSON are equal, with numbers compared within the tolerance."""
+    """Return whether two results from JSON are equal, with numbers equal within the tolerance."""
     if isinstance(stored, dict) and isinstance(computed, dict):
         return stored.keys() == computed.keys() and all(
             agree(stored[key], computed[key], tolerance) for key in stored

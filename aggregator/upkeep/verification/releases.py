@@ -96,7 +96,7 @@ def _check_ledger(
 
 
 def _read_file(wave: Wave) -> frozenset[str] | None:
-    """Read the keys of drawn releases; None if there is no readable file, as on other machines."""
+    """Read the keys of drawn releases, or return None if no file is readable, as elsewhere."""
     if settings.RELEASES is None:
         return None
     path = find_file(settings.RELEASES, bytes(wave.manifest_hash))
@@ -111,7 +111,7 @@ def _read_file(wave: Wave) -> frozenset[str] | None:
 
 
 def _check_test(wave: Wave, recorded: frozenset[str] | None) -> Iterator[Difference]:
-    """Check that the record of the sealed half's test, if there is one, names these claims.
+    """Check that the record of the sealed half's test, if there is one, names the stored claims.
 
     Older versions kept no record. If a worker has refused the claims, their owner already knows
     why.

@@ -34,13 +34,13 @@ class WaveCheck:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._tables = list_tables(manifest)
-        # The keys are the batches after which looks are decided; above 0 if the wave is older than
-        # looks.
+        # The keys are the batches after which looks are decided. They are above 0 if the wave is
+        # older than looks.
         self._replays: dict[float, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
     def run(self) -> Iterator[Difference]:
-        # Read results before batches, so that the list has every batch behind them.
+        # Read the results before the list of batches, so that the list has every batch behind them.
         rows = self._wave.snapshots.order_by("through_batch")
         snapshots = deque(rows.values_list("through_batch", "pk"))
         decided = rows.filter(looks_from__lt=F("through_batch"))
@@ -69,7 +69,7 @@ class WaveCheck:
             yield self._missing(expected, last)
 
     def _read_batches(self) -> Iterator[tuple[int, StoredBatch]]:
-        """Yield the batches in order of their numbers, a few at a time in memory."""
+        """Yield the batches in the order of their numbers, with only a few in memory."""
         own = Batch.every.filter(wave=self._wave)
         keys = list(own.order_by("number").values_list("pk", flat=True))
         for start in range(0, len(keys), BATCHES_AT_ONCE):
@@ -111,7 +111,7 @@ class WaveCheck:
         )
 
     def _check_snapshot(self, pk: int) -> Iterator[Difference]:
-        # Also read the wave's current state: if it closed during the run, its snapshot may be
+        # Also read the wave's current state. If the wave closed during the run, its snapshot may be
         # final.
         snapshot = Snapshot.objects.select_related("wave").filter(pk=pk).first()
         if snapshot is None:

@@ -83,7 +83,7 @@ def claim_verification(*, now: datetime) -> bool:
 
 
 def find_accepted_losses() -> dict[str, int]:
-    """Return how many reports are known to be lost, by the wave's primary key as text."""
+    """Return how many reports are known to be lost, by the wave's primary key as a string."""
     last = Upkeep.objects.filter(job=Upkeep.Job.VERIFY).first()
     losses: dict[str, int] = last.found.get(ACCEPTED, {}) if last else {}
     return losses
@@ -103,7 +103,7 @@ def accept_losses(waves: QuerySet[Wave]) -> dict[Wave, int]:
 
 
 def forget_differences(waves: Sequence[Wave]) -> None:
-    """Forget findings about waves that are being deleted, as they name waves and count reports."""
+    """Forget findings about waves that are being deleted; findings name waves and count reports."""
     row = Upkeep.objects.select_for_update().filter(job=Upkeep.Job.VERIFY).first()
     if row is None:
         return

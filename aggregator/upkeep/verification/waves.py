@@ -73,7 +73,7 @@ _UNACKNOWLEDGED = """
 
 
 def count_missing(wave: Wave) -> int:
-    """Return how many acknowledged reports are missing; negative if there are too many."""
+    """Return how many acknowledged reports are missing, a negative number if there are too many."""
     acknowledged, accounted = count_reports(wave)
     return acknowledged - accounted
 
