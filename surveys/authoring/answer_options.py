@@ -30,7 +30,7 @@ def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]
 
 
 def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
-    """Map primary keys to what sentences call the questions, such as question 3 or text 1."""
+    """Map primary keys to the names of questions in sentences, such as question 3 or text 1."""
     return {
         str(question.pk): call_question(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)
@@ -96,7 +96,7 @@ def has_room_for_refusal(question: Question) -> bool:
 
 
 def find_words(question: Question) -> dict[tuple[str, int], str]:
-    """Map the name and code of an answer in rules to the answer's words."""
+    """Map the name and code that rules use for an answer to the words of that answer."""
     key, options = str(question.pk), list_options(question)
     if question.described.has_items:
         return {(item_name(key, option.code), 1): option.text for option in options}

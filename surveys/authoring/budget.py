@@ -20,7 +20,7 @@ from surveys.manifest.strength import (
 from surveys.planning.remedies import MOST_FLIPS, Remedy, RemedyKind, find_remedy, protect
 
 RECOMMENDED, LIMIT = "recommended", "limit"
-ALL = "100"  # of 100 guesses, after rounding up
+ALL = "100"  # all of 100 guesses, after rounding up
 GOALS = {RECOMMENDED: LARGEST_UNCONFIRMED_EPSILON, LIMIT: LARGEST_TOTAL_EPSILON}
 
 
@@ -79,7 +79,7 @@ class Budget:
 
     @property
     def consequence(self) -> str:
-        """Say what follows if the total exceeds a limit; empty if it exceeds none."""
+        """Say what follows if the total exceeds a limit; otherwise return an empty string."""
         if self.is_refused:
             return "That is above the limit, so the survey cannot be opened."
         if self.is_high:
@@ -90,10 +90,11 @@ class Budget:
     def largest(self) -> ManifestQuestion | None:
         """The question with the largest ε, if this ε is above twice the mean; otherwise None.
 
-        It is also None if the total is not high and the answer is not weakly protected.
+        The result is also None if the total is not high and the answer is not weakly protected, and
+        if the total is not the sum over the questions.
         """
         asked = [one for one in self.manifest.questions if one.is_scrambled]
-        # In other surveys, the ε of the questions do not add up to the total.
+        # With a random subset or two coins, the ε of the questions do not add up to the total.
         is_sum = self.manifest.drawn is None and not self.manifest.coin_questions
         most = max(asked, key=lambda one: one.epsilon, default=None) if is_sum else None
         if most is None or most.epsilon * len(asked) <= 2 * self.manifest.epsilon:
@@ -143,7 +144,7 @@ class Budget:
             least, said, is_folded = limit, said | set(new), is_folded or bool(remedies)
 
     def _try(self, kind: RemedyKind, limit: float) -> Remedy | str:
-        """Return the remedy, or a sentence that says why there is none, which may be empty."""
+        """Return the remedy, or say why there is none. That explanation may be an empty string."""
         if kind == RemedyKind.SOME and sum(one.is_scrambled for one in self.manifest.questions) < 2:
             return ""
         found = find_remedy(self.manifest, kind, goal=limit)
@@ -156,7 +157,7 @@ class Budget:
         """Say in one line that browsers refuse the total, and which smallest steps would help.
 
         The line is empty unless browsers refuse the total. It is also empty if two coins alone
-        exceed the limit, because the launch checks report this and no remedy helps while coins are
+        exceed the limit. The launch checks report that case, and no remedy helps while coins are
         on.
         """
         browsers, coins = self.manifest.drawn_epsilon, self.manifest.coin_epsilon
@@ -174,7 +175,7 @@ class Budget:
 
 
 def find_broken_plan(manifest: Manifest, remedy: Remedy) -> str:
-    """Return the first problem that the remedy would cause for plans; empty if there is none."""
+    """Return the first problem that the remedy would cause for plans, or an empty string."""
     present = set(_list_plan_problems(manifest))
     new = (one for one in _list_plan_problems(remedy.manifest) if one not in present)
     problem = next(new, "")

@@ -1,4 +1,4 @@
-"""What a change altered in a draft: settings, questions, translations and plans."""
+"""List what a change altered in a draft: settings, questions, translations and plans."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NAMES = {
     "comparison": "planned comparison",
     "release": "planned release",
 }
-_SHOWN_LETTERS = 60  # of the original of a changed translation
+_SHOWN_LETTERS = 60  # how much is shown of the original of a changed translation
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """Everything that an author decides, by the part of the draft concerned.
+    """Everything that an author decides, keyed by the part of the draft concerned.
 
     All values are compared, but only those that differ are put into words.
     """
@@ -76,7 +76,7 @@ def _name(key: Key, draft: Draft) -> str:
 
 
 def _show(key: Key, draft: Draft) -> Any:
-    """Write a value as the history shows it; None if there is no value."""
+    """Write a value as the history shows it, or return None if there is no value."""
     value, called = draft.values.get(key), draft.called
     if value is None:
         return None
@@ -102,7 +102,7 @@ def _show(key: Key, draft: Draft) -> Any:
 
 
 def compare_drafts(before: Draft, after: Draft) -> list[Change]:
-    """List the changed values, before and after the change; None for a missing value."""
+    """List the changed values, before and after the change. None stands for a missing value."""
     changes: list[Change] = []
     for key in dict.fromkeys([*before.values, *after.values]):
         if key == ORDER:
@@ -114,7 +114,7 @@ def compare_drafts(before: Draft, after: Draft) -> list[Change]:
 
 
 def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bool:
-    """Whether two values differ; an empty value equals a missing one."""
+    """Return whether two values differ, where an empty value counts as a missing one."""
     if key in before and key in after:
         return bool(before[key] != after[key])
     only = (after if key in after else before)[key]
@@ -122,7 +122,7 @@ def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bo
 
 
 def _compare_order(before: Draft, after: Draft) -> list[Change]:
-    """List the remaining questions in their old and new order, by their old names."""
+    """If the order has changed, list the remaining questions in both orders by their old names."""
     was, now = before.values[ORDER], after.values[ORDER]
     old = [before.called[str(pk)] for pk in was if pk in now]
     new = [before.called[str(pk)] for pk in now if pk in was]

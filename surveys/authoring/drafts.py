@@ -120,7 +120,7 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
 
 
 def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
-    """Map each other language to the words to be frozen; the manifest has their hashes."""
+    """Map each other language to the words to be frozen, whose hashes the manifest contains."""
     return {
         translation.language: write_words(manifest, texts=translation.texts)
         for translation in survey.translations.all()
@@ -129,7 +129,7 @@ def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
 
 
 def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
-    """Build each question with its name, its thresholds and its rule.
+    """Build each question with its name, thresholds and rule.
 
     Answers that Murmur provides are in the active language.
     """
@@ -140,7 +140,7 @@ def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ..
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
-    """Map primary keys to the names of questions: Q3 on a page is q3 in a manifest."""
+    """Map primary keys to question names as in a manifest: Q3 on a page is q3 in a manifest."""
     return {
         str(question.pk): question_name(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)
@@ -150,7 +150,7 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
 def _build_question(
     question: Question, names: dict[str, str], *, scale: Question | None
 ) -> ManifestQuestion:
-    """Build a question. A second code is asked and declined with its scale."""
+    """Build a question. A second code is asked and declined with its scale, given as `scale`."""
     asked, score = scale or question, build_score(question, scale=scale)
     rule, same_fact = asked.rule, names.get(str(question.same_fact), "")
     if score is not None and question.is_second:

@@ -9,7 +9,7 @@ SurveyError
 ├── Overtaken           the values in a form were changed in another window
 ├── QuestionDeleted     the question of a form was deleted in another window
 ├── AddedTwice          a form was sent twice and would add the same question again
-├── PreviewOutdated     a text or file would give a result that differs from its preview
+├── PreviewOutdated     text or a file would now become something other than its preview showed
 ├── InsertionOutdated   a draft or the source of its questions is not what the author was shown
 ├── SelectionRefused    the selected questions cannot be changed; `problems` says why
 ├── RemedyRefused       a step that changes strengths cannot be made or undone; `problems` says why

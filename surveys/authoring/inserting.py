@@ -19,7 +19,7 @@ from surveys.models import Question, QuestionContent, Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Inserted:
-    """The new questions, and what the source calls those inserted without their rule."""
+    """The new questions, and the source's names for those that were inserted without their rule."""
 
     questions: tuple[Question, ...]
     without_rule: tuple[str, ...]
@@ -32,9 +32,9 @@ def insert_questions(
     """Insert the questions with these primary keys, in the order of the source.
 
     A rule, or a reference to the same fact or page, is left out if the question that it needs is
-    not inserted. A second code brings its scale along. A letter is added to a name that the draft
-    already has. Raises InsertionOutdated if one of the surveys no longer matches the stamp, so
-    pressing twice inserts them only once.
+    not inserted. The scale of a second code is also inserted. A letter is added to a name that the
+    draft already has. Raises InsertionOutdated if one of the surveys no longer matches the stamp,
+    so pressing the button twice inserts the questions only once.
     """
     locked = lock_draft(survey=survey)
     questions, stored = list(source.questions.all()), list(locked.questions.all())

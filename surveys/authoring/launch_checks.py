@@ -31,7 +31,7 @@ from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import DAYS_BEFORE_DELETION, Survey
 
-_NEAR = 0.8  # above this fraction of the maximum, authors are told the size
+_NEAR = 0.8  # above this fraction of the maximum size, authors are told the size
 
 
 def find_launch_problems(
@@ -40,7 +40,7 @@ def find_launch_problems(
     """List everything that prevents the survey from opening, and how to fix each problem.
 
     If the manifest is not given, it is built without a count of other surveys. That count and the
-    acknowledged limits change no problem, except that they add a few bytes to the manifest's size.
+    acknowledged limits add a few bytes to the manifest's size, but affect no other check.
     """
     if manifest is None:
         manifest = build_uncounted_manifest(survey=survey, wave_number=1)
@@ -59,7 +59,7 @@ def find_launch_problems(
 
 
 def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
-    """List what the author should know before the opening but may ignore."""
+    """List what the author should know before opening the survey but may ignore."""
     return [
         *describe_similar(manifest),
         *describe_elsewhere(survey, manifest),
@@ -121,7 +121,7 @@ def _describe_half(manifest: Manifest) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class ExceededLimit:
-    """A limit that the survey exceeds, and the reason for it. The author must acknowledge it."""
+    """A limit that the survey exceeds and its author must acknowledge, with the reason for it."""
 
     key: str
     text: str
@@ -148,9 +148,9 @@ _REASONS = {
 
 
 def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
-    """Describe the limits that the author must acknowledge at the opening.
+    """Describe the limits that the author must acknowledge when opening the survey.
 
-    A total that browsers refuse prevents the opening, so there is nothing to acknowledge.
+    A total that browsers refuse prevents the survey from opening, so it cannot be acknowledged.
     """
     k = manifest.minimum_batch
     texts = {
@@ -191,7 +191,7 @@ def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 
 def _check_texts(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Check that no score has its name as its text, which imports read as a sum without a label."""
+    """Check that no score has its name as its text, as imported sums without a label do."""
     scores = [one for one in manifest.questions if one.score is not None and not one.is_second]
     if all(" " in one.text for one in scores):
         return  # no name has a space
@@ -226,7 +226,7 @@ def _check_coins(manifest: Manifest) -> Iterator[str]:
 
 
 def describe_size(manifest: Manifest) -> str:
-    """Say how large the survey is if it is near or above the maximum; empty otherwise."""
+    """Say how large the survey is if it is near or above the maximum size."""
     size = len(serialize_manifest(manifest))
     if size > MOST_BYTES:
         return (
@@ -285,7 +285,7 @@ def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
 def describe_early_deletion(
     *, delete_on: date | None, opens: datetime | None, closes: datetime | None, now: datetime
 ) -> str:
-    """Say why the deletion date is too early; empty if it is not."""
+    """Say why the deletion date is too early, or return an empty string."""
     starts = {
         "the closing date": closes,
         "the opening date": opens if closes is None else None,
@@ -304,7 +304,7 @@ def describe_early_deletion(
 
 
 def _check_half(manifest: Manifest) -> Iterator[str]:
-    """Check that opening a sealed half delays nothing but the author's own pages."""
+    """Check that a survey with a sealed half has no public results, two coins or random subset."""
     if not manifest.sealed_half:
         return
     others = {
@@ -324,8 +324,8 @@ def _check_half(manifest: Manifest) -> Iterator[str]:
 def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
     """Check the conditions of protected publication: a closing date, no cap, and a small enough δ.
 
-    Otherwise the close could reveal how many people took part. Rehearsals and demos are exempt,
-    because their respondents are invented.
+    Without the first two conditions, the close could reveal how many people took part. Rehearsals
+    and demos are exempt, because their respondents are invented.
     """
     if not manifest.publishes_releases or survey.origin != Survey.Origin.SURVEY:
         return

@@ -12,7 +12,7 @@ from surveys.models.settings import find_page
 
 
 class Problem(str):
-    """A problem in plain text; on a page, its end is a link."""
+    """A problem in plain text. On a page, its last part is a link."""
 
     _said: str
     _repair: str
@@ -33,7 +33,7 @@ def link_setting(slug: str, name: str) -> str:
 
 
 def link_question(slug: str, pk: int) -> str:
-    """Return the address of a question in the editor, which opens it."""
+    """Return the address that opens a question in the editor."""
     return link_questions(slug, f"question-{pk}")
 
 

@@ -1,4 +1,4 @@
-"""Applies a remedy to a draft in one step, and undoes it in one step."""
+"""Applies a remedy to a draft in one step, and undoes such a step."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NOT_UNDONE = (
 
 
 class Undo(TypedDict):
-    """The values before a step, for the session. `stamp` is the draft's stamp after the step."""
+    """Values before a step, kept in the session. `stamp` is the draft's stamp after the step."""
 
     stamp: str
     done: str  # the sentence that says what the step did
     drawn: int | None
-    flips: dict[str, int]  # by primary key
+    flips: dict[str, int]  # maps primary keys to flips
 
 
 @changes_draft(Kind.STRENGTHS)
@@ -44,9 +44,11 @@ def apply_remedy(
     goal: str,
     kept: Collection[str] | None = None,
 ) -> Undo:
-    """Bring the total ε within one of GOALS; `kept` are keys of questions for RemedyKind.SOME.
+    """Bring the total ε within one of GOALS.
 
-    Raises RemedyRefused if the draft no longer matches the stamp, or if the remedy does not exist.
+    For RemedyKind.SOME, `kept` are the keys of the questions that keep their strength. Raises
+    RemedyRefused if the draft no longer matches the stamp, or if the remedy does not exist or would
+    break a plan.
     """
     locked = lock_draft(survey=survey)
     questions, manifest = _read(locked)
@@ -88,7 +90,7 @@ def _find_remedy(
 
 @transaction.atomic
 def is_done_already(*, survey: Survey, goal: str, undo: Undo | None) -> bool:
-    """Return whether the last step brought the total within the goal, as after a double press."""
+    """Return whether the last step already reached the goal, as if the button was pressed twice."""
     locked = lock_draft(survey=survey)
     questions, manifest = _read(locked)
     is_last = undo is not None and undo["stamp"] == stamp_budget(locked, manifest, questions)
@@ -99,7 +101,8 @@ def is_done_already(*, survey: Survey, goal: str, undo: Undo | None) -> bool:
 def undo_remedy(*, survey: Survey, undo: Undo | None, stamp: str) -> None:
     """Restore the strengths and the random subset from before a step.
 
-    Raises RemedyRefused unless the step matches the draft and `stamp`, from the author's form.
+    Raises RemedyRefused unless the step matches both the draft and the `stamp` of the author's
+    form.
     """
     locked = lock_draft(survey=survey)
     questions, manifest = _read(locked)

@@ -1,6 +1,6 @@
 """Find questions that repeat or nearly repeat others, in a survey or in an author's surveys.
 
-The ε of these questions add up, because together their codes reveal more about the fact than each
+The ε of such questions add up, because their codes together reveal more about the fact than each
 code alone.
 """
 
@@ -76,7 +76,7 @@ def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool
 
 
 def describe_equal(manifest: Manifest) -> Iterator[str]:
-    """Say which questions repeat an equal one, and what to do. Repeats prevent the opening."""
+    """Say which questions repeat an equal one, which prevents the survey from opening."""
     for pairs, later, earlier in _say_repeats(manifest, is_equal=True):
         yield Problem(
             f"{pairs}. Codes about the same fact together reveal more than each page says.",
@@ -96,7 +96,7 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 def _say_repeats(manifest: Manifest, *, is_equal: bool) -> Iterator[tuple[str, str, str]]:
     """Yield one line about all repeats, if any, and words for the later and earlier questions.
 
-    Example: questions 2 to 5 resemble question 1; question 9 resembles question 8.
+    Such a line reads: questions 2 to 5 resemble question 1; question 9 resembles question 8.
     """
     repeating: dict[int, list[int]] = {}
     for repeat in find_repeats(manifest):
@@ -123,7 +123,7 @@ def _call(numbers: Sequence[int]) -> str:
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Name the questions that other surveys of the author also ask, with these surveys."""
+    """Name the questions that other surveys of the author also ask, and name those surveys."""
     answered = [one.number for one in manifest.questions if one.is_answered]
     for numbers, titles in _find_elsewhere(survey, manifest):
         one = len(numbers) == 1
@@ -142,7 +142,7 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 
 def _name_surveys(titles: Sequence[str]) -> str:
-    """Name the reader's surveys, and count those of colleagues, whose titles are empty."""
+    """Name the reader's own surveys, and count those of colleagues, whose titles are empty."""
     own = [f"“{title}”" for title in titles if title]
     others = len(titles) - len(own)
     said = []

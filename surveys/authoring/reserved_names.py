@@ -1,11 +1,11 @@
-"""Names that no variable may have, because files, or the programs that read them, reserve them.
+"""Reserved names, which no variable may have: those of files and of programs that read files.
 
-All are in lower case, because SPSS and SQL ignore case.
+All names are in lower case, because SPSS and SQL ignore case.
 """
 
 from __future__ import annotations
 
-# Columns of our own files. A test compares them with all of aggregator/exports.
+# Columns of Murmur's files. A test compares these names with all of aggregator/exports.
 _COLUMNS = """
     account advanced_sum alert alert_above_percent answer answer_text base basic_sum block
     bound_people cap changes code column count critical_value data day delta delta_cap
@@ -64,7 +64,7 @@ _SQL = """
     unique unknown update upper usage user using value values variadic varchar varying verbose view
     when whenever where window with work write year zone
 """
-# Programs, each with the words that would prevent it from reading a file.
+# Programs, each with the names that would prevent it from reading a file.
 RESERVED_WORDS = {
     "R": frozenset(_R.split()),
     "Stata": frozenset(_STATA.split()),

@@ -19,7 +19,7 @@ HAS_TWO = "already has a second code. A scale has one or two codes."
 
 @dataclass(frozen=True, kw_only=True)
 class RuleProblem:
-    """`key` is the primary key of the question whose rule or reference is invalid."""
+    """A problem with a rule or reference. `key` is the primary key of the question that has it."""
 
     key: str
     text: str
@@ -28,10 +28,10 @@ class RuleProblem:
 def find_rule_problems(
     questions: Sequence[Question], *, spoken: Mapping[str, str] | None = None, since: int = 0
 ) -> list[RuleProblem]:
-    """List invalid rules and references, each with what to do about it.
+    """List invalid rules and references, and say what to do about each.
 
-    `spoken` maps keys to the author's current names of the questions; pass it if the questions
-    have already been renumbered. The first `since` questions are known to be valid.
+    `spoken` maps keys to the names by which the author knows the questions. Callers pass it if the
+    questions have already been renumbered. The first `since` questions are known to be valid.
     """
     places = {str(question.pk): place for place, question in enumerate(questions)}
     spoken = call_all(questions) if spoken is None else spoken
@@ -71,7 +71,7 @@ def _find_fact_problem(
     places: Mapping[str, int],
     spoken: Mapping[str, str],
 ) -> str:
-    """Say why the reference to a question about the same fact is invalid; empty if it is valid."""
+    """Say why the reference to a question about the same fact is invalid, if it is."""
     if question.same_fact is None:
         return ""
     own, key = str(question.pk), str(question.same_fact)
@@ -98,7 +98,7 @@ def _find_scale_problem(
     places: Mapping[str, int],
     spoken: Mapping[str, str],
 ) -> str:
-    """Say why a question cannot be the second code of its scale; empty if it can be."""
+    """Say why a question cannot be the second code of its scale, or return an empty string."""
     called, named = spoken[str(question.pk)], spoken[str(question.same_fact)]
     scale = questions[places[str(question.same_fact)]]
     score = None if scale.is_second else build_score(scale)
@@ -168,7 +168,7 @@ def _find_dead_end(called: str, question: Question, earlier: Sequence[Asked]) ->
 
 
 def _as_asked(question: Question, scale: Question | None = None) -> Asked:
-    """Describe when a question is asked; a second code's scale decides for both."""
+    """Describe when a question is asked. A second code is asked whenever its scale is."""
     asked = scale or question
     return Asked(
         name=str(question.pk),

@@ -1,7 +1,7 @@
 """Rules as choices: some earlier questions, answers to each, and one word that joins them.
 
-Choices become the text that authors could also type, and that text is parsed. So rules have one
-notation and one parser (surveys.authoring.rule_text).
+Choices become the text that authors could also type, and that text is parsed. Rules therefore have
+only one notation and one parser (surveys.authoring.rule_text).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Conditions:
     parts: tuple[Condition, ...] = ()
 
     def write(self, earlier: Sequence[Question]) -> str:
-        """Write the rule as authors do; parts without an answer are left out."""
+        """Write the rule as authors do, without the parts that have no answer."""
         known = {str(question.pk): (number, question) for number, question in list_usable(earlier)}
         parts = [_write(*known[part.key], part.answers) for part in self.parts if part.answers]
         return f" {self.joint} ".join(parts)
@@ -45,7 +45,7 @@ def list_usable(earlier: Sequence[Question]) -> list[tuple[int, Question]]:
 
 
 def read_conditions(text: str, *, earlier: Sequence[Question]) -> Conditions | None:
-    """Read the text of a rule; None if it is invalid, or if choices cannot express it."""
+    """Read the text of a rule, or return None if it is invalid or choices cannot express it."""
     try:
         rule = parse_rule(text, earlier=earlier)
     except RuleError:

@@ -33,7 +33,7 @@ MAX_DEPTH = 20
 
 
 def parse_rule(text: str, *, earlier: Sequence[Question]) -> Rule | None:
-    """Parse the text of a rule; None if the text is empty.
+    """Parse the text of a rule, or return None if the text is empty.
 
     `earlier` are the questions before this one, in their order on the page. Raises RuleError if the
     text cannot be read.
@@ -68,7 +68,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
 
 
 def list_items(rule: Rule) -> list[tuple[str, str]]:
-    """Return each condition's question and item if all belong to one "select several" question."""
+    """List each condition's question and item if all concern one "select several" question."""
     parts = rule.get("any", [rule])
     names = [split_name(part["name"]) for part in parts if "name" in part]
     items = [(key, item) for key, item in names if item]
@@ -156,7 +156,7 @@ class _Parser:
         return {"not": rule} if negated else rule
 
     def _read_question(self, token: str) -> int | None:
-        """Return the number of a question from Q3, or from the name of an earlier question."""
+        """Return the number of a question, given as in Q3 or as the name of an earlier question."""
         if match := _QUESTION.fullmatch(token):
             return int(match[1])
         names = {one.name: number for number, one in self._earlier.items() if one.name}

@@ -77,7 +77,7 @@ def number_options(typed: str) -> str:
 
 
 def parse_band(line: str) -> Band:
-    """Read the totals of a band, which precede its name, as in “5–9 Mild”."""
+    """Read the totals before the name of a band, as in “5–9 Mild”."""
     found = _BAND.fullmatch(line)
     if not found:
         raise ValueError("does not begin with totals, such as 5–9.")
@@ -93,9 +93,9 @@ def _read(number: str) -> int:
 
 
 def build_score(question: Question, *, scale: Question | None = None) -> Score | None:
-    """Build the score that a question's lines describe; None if its type has no score.
+    """Build the score that a question's lines describe, or return None if its type has no score.
 
-    For a second code, `scale` has the items.
+    The items of a second code are those of `scale`.
     """
     if question.type not in (Question.Type.SCORE, Question.Type.SECOND):
         return None
@@ -115,7 +115,7 @@ def build_score(question: Question, *, scale: Question | None = None) -> Score |
 
 
 def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
-    """Say where bands leave out totals of a scale, overlap, or can never be reached."""
+    """Say where bands leave out totals of a scale, overlap, or contain no possible total."""
     expected = scale.minimum
     for number, band in enumerate(bands, start=1):
         if band.low > expected:
@@ -133,7 +133,7 @@ def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
 
 
 def fit_bands(lines: Sequence[str], *, scale: Score) -> list[str]:
-    """Extend or cut the outer bands to fit a scale; return no lines if that is not enough."""
+    """Extend or cut the outer bands to fit a scale, or return no lines if that is not enough."""
     kept = [
         (band, line)
         for line, band in zip(lines, map(parse_band, lines), strict=True)
@@ -152,7 +152,7 @@ def fit_bands(lines: Sequence[str], *, scale: Score) -> list[str]:
 
 
 def _write_totals(line: str, *, low: int, high: int) -> str:
-    """Replace the totals of a band but keep its name."""
+    """Replace the totals in the line of a band but keep the band's name."""
     band, found = parse_band(line), _BAND.fullmatch(line)
     if found is None or band == Band(low=low, high=high):
         return line
@@ -161,7 +161,7 @@ def _write_totals(line: str, *, low: int, high: int) -> str:
 
 
 def find_output_problem(question: Question, *, scale: Score) -> str:
-    """Say why the bands or the cut-off do not fit the totals of a scale; empty if they do."""
+    """Say why the bands or the cut-off do not fit the totals of a scale, if they do not."""
     if question.output == Output.BANDS:
         bands = list(map(parse_band, question.options))
         return next(find_band_problems(bands, scale=scale), "")

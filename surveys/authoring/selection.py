@@ -29,14 +29,15 @@ from surveys.models import MAX_QUESTIONS, Kind, PlannedRelease, Question, Survey
 NOT_RESTORED = (
     "Questions, answers or plans were changed after this deletion, so it can no longer be undone."
 )
-MOST_KEPT = 200_000  # letters; limited because every page of the session reads them
+MOST_KEPT = 200_000  # letters; limited because every page reads the whole session
 _RELEASE = ("kind", "questions", "epsilon_hundredths", "answer", "percent", "group")
 
 
 class Deletion(TypedDict):
-    """The deleted rows, for the session. `stamp` is the draft's stamp after the deletion.
+    """The deleted rows, kept in the session. `stamp` is the draft's stamp after the deletion.
 
-    Comparisons and releases come with their primary keys. `releases` are all changed releases.
+    Comparisons and releases are stored with their primary keys. `releases` are the releases that
+    the deletion changed or removed, as they were before.
     """
 
     stamp: str
@@ -56,7 +57,8 @@ class Strengthened:
 def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) -> None:
     """Move questions, in their order, to the place after another question, or to the top.
 
-    Raises BrokenRules, or SelectionRefused if one of the questions is gone.
+    Raises BrokenRules if a rule becomes invalid, or SelectionRefused if one of the questions is
+    gone.
     """
     questions = _find(survey, keys)
     spoken, rest = call_all(questions), [one for one in questions if one.pk not in keys]
@@ -73,7 +75,7 @@ def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) 
 
 @changes_draft(Kind.STRENGTHS)
 def set_strength(*, survey: Survey, keys: Collection[int], flips: int) -> Strengthened:
-    """Give the scrambled questions one strength; the other questions have none."""
+    """Give the scrambled questions among these one strength. The other questions have none."""
     questions = _find(survey, keys)
     chosen = [(number, one) for number, one in number_answered(questions) if one.pk in keys]
     rows = [one for _, one in chosen if one.described.is_scrambled]
@@ -86,7 +88,7 @@ def set_strength(*, survey: Survey, keys: Collection[int], flips: int) -> Streng
 
 @changes_draft(Kind.QUESTIONS)
 def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Switched:
-    """Offer "Prefer not to say" in questions, or stop offering it. Raises BrokenRules."""
+    """Offer or stop offering "Prefer not to say". Raises BrokenRules if a rule becomes invalid."""
     switched = switch_refusals(_find(survey, keys), allowed=allowed, keys=keys)
     check_rules(survey)
     return switched
@@ -96,8 +98,8 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
     """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    A question that does not fit the previous one is left as it was. `left` are the numbers of
-    those with the same type.
+    A question that does not fit the previous one is left as it was. `left` are the numbers of such
+    questions that have the same type as the previous one.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)
@@ -118,7 +120,8 @@ def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Sw
 def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Question]:
     """Copy each question to the place after the original, and return the copies.
 
-    A copy has the rule of its original. Raises SelectionRefused if there is no room.
+    A copy has the rule of its original. Raises SelectionRefused if the draft would have too many
+    questions.
     """
     questions = _find(survey, keys)
     if len(questions) + len(keys) > MAX_QUESTIONS:
@@ -150,7 +153,8 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
 def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
     """Delete questions and their plans, and return the data for undoing the deletion.
 
-    Raises BrokenRules if a rule of another question needs one of them.
+    Raises BrokenRules if a rule of another question needs one of them, and SelectionRefused if the
+    deleted text would be too long to restore.
     """
     questions = _find(survey, keys)
     spoken, chosen = call_all(questions), [one for one in questions if one.pk in keys]
@@ -186,8 +190,8 @@ def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
 def restore_questions(*, survey: Survey, deletion: Deletion | None, stamp: str) -> int:
     """Undo a deletion, and return how many questions are back.
 
-    Raises SelectionRefused unless `stamp`, from the author's form, and the draft match the
-    deletion, and BrokenRules if an edit since then contradicts the rules.
+    Raises SelectionRefused unless both the `stamp` of the author's form and the draft match the
+    deletion. Raises BrokenRules if an edit since the deletion contradicts the rules.
     """
     rest = list(survey.questions.all())
     if deletion is None or {stamp, stamp_order(survey, rest)} != {deletion["stamp"]}:
@@ -197,7 +201,7 @@ def restore_questions(*, survey: Survey, deletion: Deletion | None, stamp: str) 
         if content["name"]:
             content["name"] = conform_name(content["name"], taken=taken)
         taken.append(content["name"])
-        # Placed after all others until every question has its place.
+        # Restored questions come last until every question has its place.
         created = survey.questions.create(pk=key, position=MAX_QUESTIONS + position, **content)
         order.insert(position - 1, created)
     place_questions(order)
@@ -210,7 +214,7 @@ def restore_questions(*, survey: Survey, deletion: Deletion | None, stamp: str) 
 
 
 def _find(survey: Survey, keys: Collection[int]) -> list[Question]:
-    """Return all questions of the locked draft; raise SelectionRefused if one of `keys` is gone."""
+    """Return all questions of the locked draft, or raise SelectionRefused if a key is gone."""
     questions = list(lock_draft(survey=survey).questions.all())
     if not set(keys) <= {question.pk for question in questions}:
         raise SelectionRefused("A selected question was deleted in another window. Select again.")

@@ -83,7 +83,7 @@ _PARKED = 10_000
 
 
 def lock_draft(*, survey: Survey, action: Action = Action.EDIT) -> Survey:
-    """Lock a survey's row and check the role again; raise NotDraft if the survey was launched."""
+    """Lock a survey's row and check the role again. Raises NotDraft if the survey was launched."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     ask_again(locked, action)
     if not locked.is_draft():
@@ -98,7 +98,7 @@ R = TypeVar("R")
 def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Lock a draft, run a service, and record the service's changes to the draft, if any.
 
-    The draft is the survey of the argument `survey`, `question` or `translation`.
+    The draft is the argument `survey`, or the survey of the argument `question` or `translation`.
     """
 
     def decorate(service: Callable[P, R]) -> Callable[P, R]:
@@ -122,14 +122,14 @@ def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Switched:
-    """The numbers of the questions that a setting changed, and of those left as they were."""
+    """The numbers of the questions that were changed, and of those that were left as they were."""
 
     changed: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
 
     @property
     def problem(self) -> str:
-        """Say why questions were left as they were; empty if all changed."""
+        """Say why questions were left as they were, if any were."""
         if not self.left:
             return ""
         numbers = join_list([f"Q{number}" for number in self.left])
@@ -141,8 +141,8 @@ def save_draft(*, survey: Survey, page: SettingsPage | None = None, stamp: str =
     """Store the edited settings of a draft: all settings, or those of one page.
 
     Raises Overtaken if the stored settings of the page no longer match the stamp, or if settings of
-    other pages were changed and now contradict them. A change of `may_decline` also switches
-    "Prefer not to say" in every question that can offer it.
+    other pages were changed and now contradict the edited ones. A change of `may_decline` also
+    switches "Prefer not to say" on or off in every question that can offer it.
     """
     stored = lock_draft(survey=survey)
     compare_stamps(stamp, stored=stamp_settings(stored, page))
@@ -172,7 +172,7 @@ def switch_refusals(
     for number, question in number_answered(questions):
         if question.refusal == allowed or (keys is not None and question.pk not in keys):
             continue
-        if question.is_second:  # declined with its scale
+        if question.is_second:  # a second code is declined with its scale
             continue
         if allowed and not has_room_for_refusal(question):
             left.append(number)
@@ -187,7 +187,7 @@ def switch_refusals(
 def add_question(
     *, survey: Survey, stamp: str = "", draft_key: str = "", **content: Unpack[QuestionContent]
 ) -> Question:
-    """Add a question at the end, only once per nonempty draft key.
+    """Add a question at the end, but only once for each nonempty draft key.
 
     Raises AddedTwice if the list of questions no longer matches the stamp and already has a
     question with the same content, and Overtaken if the key was used for different content.
@@ -212,8 +212,8 @@ def add_question(
 def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) -> list[Question]:
     """Add all these questions at the end, or none.
 
-    Each question has a key. Its rule and its reference to the same fact name new questions by their
-    keys and stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
+    Each question has a key. Rules and references to the same fact name new questions by these keys,
+    and stored questions by primary keys. Raises BrokenRules or TooManyQuestions.
     """
     stored = list(survey.questions.all())
     if len(stored) + len(contents) > MAX_QUESTIONS:
@@ -239,9 +239,9 @@ def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) ->
 def _with_name(
     content: QuestionContent, others: Iterable[Question], *, kept: Collection[str] = ()
 ) -> QuestionContent:
-    """Suggest a name if an answered question has none; raise BrokenRules if its name is wrong.
+    """Suggest a name if an answered question has none. Raises BrokenRules if its name is wrong.
 
-    Never suggest a name in `kept`, because these names are reserved for other questions.
+    Names in `kept` are never suggested, because other questions have them.
     """
     if not TYPES[content.get("type", QuestionType.YES_NO)].is_answered:
         return content | {"name": ""}
@@ -284,10 +284,10 @@ def _refuse_second_copy(
 def edit_question(
     *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> str:
-    """Change a question, and return sentences about other things changed or removed.
+    """Change a question, and return sentences about anything else that was changed or removed.
 
-    Raises Overtaken if the stored question no longer matches the stamp and has other content, and
-    BrokenRules if a rule would no longer make sense.
+    Raises Overtaken if the stored question no longer matches the stamp and differs from `content`.
+    Raises BrokenRules if a rule would no longer make sense.
     """
     questions = list(question.survey.questions.all())
     [before] = [one for one in questions if one.pk == question.pk]
@@ -314,7 +314,7 @@ def edit_question(
 
 
 def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
-    """Fit a second code's bands to its scale's new totals, and say so, unless a band is lost."""
+    """Fit a second code's bands to its scale's new totals unless a band is lost, and say so."""
     [*seconds] = (one for one in questions if one.is_second and one.same_fact == scale.pk)
     if not seconds or scale.type != QuestionType.SCORE or seconds[0].output != Output.BANDS:
         return ""
@@ -333,7 +333,7 @@ def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
 
 @changes_draft(Kind.PLANNED_COMPARISON)
 def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
-    """Plan a comparison; `names` are its indicators and factors, the outcome first.
+    """Plan a comparison. `names` are its indicators and factors, with the outcome first.
 
     Raises NotComparable if the draft has changed and no longer allows the comparison.
     """
@@ -355,7 +355,7 @@ def drop_planned(*, survey: Survey, pk: int) -> None:
 
 @changes_draft(Kind.PLANNED_RELEASE)
 def plan_release(*, survey: Survey, request: ReleaseRequest) -> None:
-    """Plan a release; raises NotReleasable if the draft has changed and no longer allows it."""
+    """Plan a release. Raises NotReleasable if the draft has changed and no longer allows it."""
     locked = lock_draft(survey=survey)
     manifest = build_manifest(survey=locked, wave_number=1)
     if request in (manifest.planned_releases or ()):
@@ -379,7 +379,10 @@ def drop_planned_release(*, survey: Survey, pk: int) -> None:
 
 @changes_draft(Kind.QUESTIONS)
 def move_question(*, question: Question, step: int) -> bool:
-    """Swap a question with the one above (step -1) or below (step 1); False if there is none."""
+    """Swap a question with the one above (step -1) or below (step 1).
+
+    Returns False if there is no such question.
+    """
     questions = list(question.survey.questions.all())
     here = questions.index(question)
     there = here + step
@@ -404,7 +407,7 @@ def place_questions(questions: Sequence[Question]) -> None:
 
 
 def check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> None:
-    """Raise BrokenRules, which rolls back the change, if a rule has become invalid."""
+    """Raise BrokenRules, which rolls the change back, if a rule has become invalid."""
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
@@ -438,7 +441,7 @@ def copy_survey(
 ) -> Survey:
     """Make a new draft with the same questions, plans, translations and settings.
 
-    The draft belongs to `owner`, by default the owner of the survey.
+    The draft belongs to `owner`, or by default to the owner of the survey.
 
     Settings that do not apply to another survey are left out (`Setting.is_copied`).
     """
@@ -483,9 +486,9 @@ def copy_survey(
 
 
 def _copy_translations(survey: Survey, copied: Survey) -> None:
-    """Copy all translations. The copy's title keeps the translation of the old title.
+    """Copy all translations. The copy's title gets the translation of the old title.
 
-    Another text of the survey that equals the old title also keeps the translation.
+    Another text of the survey that equals the old title keeps this translation.
     """
     sources = {source.text for source in list_texts(build_manifest(survey=copied, wave_number=1))}
     for translation in survey.translations.all():
@@ -499,7 +502,7 @@ def _copy_translations(survey: Survey, copied: Survey) -> None:
 
 @changes_draft(Kind.TRANSLATION)
 def add_translation(*, survey: Survey, language: str) -> Translation:
-    """Add an empty translation; an existing one stays as it is."""
+    """Add an empty translation. An existing translation stays as it is."""
     translation, _ = survey.translations.get_or_create(language=language)
     return translation
 
@@ -510,9 +513,9 @@ def save_translation(
 ) -> None:
     """Store translations, keyed by the texts they translate.
 
-    An empty translation removes the stored one. Texts that are not among `texts` keep their
-    translation, and texts that the survey no longer uses lose it. A language that was removed in
-    another tab is added again, so that the typed words are not lost.
+    An empty translation removes the stored one. Texts that are not in `texts` keep their
+    translations. Translations of texts that the survey no longer uses are removed. A language that
+    was removed in another tab is added again, so that the typed words are not lost.
     """
     locked = lock_draft(survey=survey)
     translation, created = locked.translations.get_or_create(language=language)
@@ -541,8 +544,8 @@ def launch_survey(
     hex) is the hash of the manifest that the author was shown. `acknowledged` must contain every
     limit that the survey exceeds, and may contain others. The manifest lists the exceeded limits.
 
-    Raises NotLaunchable if something is missing, ChangedMeanwhile if the draft now has a different
-    hash, and NotAcknowledged if a limit was not acknowledged.
+    Raises NotLaunchable if a problem prevents the survey from opening, ChangedMeanwhile if the
+    draft now has a different hash, and NotAcknowledged if a limit was not acknowledged.
     """
     locked = lock_draft(survey=survey, action=Action.OPEN)
     lock_people(find_people(locked.pk))  # the manifest counts their other surveys
@@ -567,8 +570,8 @@ def launch_survey(
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, manifest=manifest)
     record(locked, Verb.OPENED, Kind.SURVEY)
-    # Store texts after the commit, because for a long survey this takes seconds, and uploads would
-    # otherwise wait.
+    # Store texts only after the commit. For a long survey, this takes seconds, and uploads would
+    # otherwise have to wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave
 

@@ -1,10 +1,10 @@
 """Stamps of the values in a form, so that saving never silently undoes a change made elsewhere.
 
-A stamp is a short hash of the stored values. A form sends it back. If the stored values have a
-different stamp by then, the form is not saved. The author reads what was changed, keeps what they
-typed, and may save again. Marks of single fields may follow the stamp (surveys/authoring/forms/
-differences.py). A form without a stamp, such as one that was opened before an upgrade, is saved
-without this check.
+A stamp is a short hash of the stored values, which the form sends back. If the stored values have a
+different stamp by then, the form is not saved. The page shows what was changed and keeps what the
+author typed, and the author may save again. Marks of single fields may follow the stamp
+(surveys/authoring/forms/differences.py). A form without a stamp, such as one that was opened before
+an upgrade, is saved without this check.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def stamp_question(question: Question) -> str:
 
 
 def stamp_questions(questions: Iterable[Question]) -> str:
-    """Stamp the list of a survey's questions, regardless of their content and order."""
+    """Stamp the set of a survey's questions, regardless of their content and order."""
     return _stamp({"questions": sorted(question.pk for question in questions)})
 
 
@@ -62,7 +62,7 @@ def stamp_paste(
 def stamp_translation_file(
     text: str, *, sources: Iterable[str], translations: Iterable[Translation]
 ) -> str:
-    """Stamp a file's text, the texts of the draft, and all translations that it may change."""
+    """Stamp a file's text, the draft's texts, and all translations that the file may change."""
     stored = {one.language: one.texts for one in translations}
     return _stamp({"text": text, "sources": list(sources), "translations": stored})
 
@@ -73,9 +73,9 @@ def stamp_definition(definition: Mapping[str, object], *, surveys: Iterable[int]
 
 
 def stamp_budget(survey: Survey, manifest: Manifest, questions: Sequence[Question]) -> str:
-    """Stamp all that the total ε depends on. `manifest` is that of the draft with these questions.
+    """Stamp everything that the total ε depends on, for a draft with this manifest and questions.
 
-    Other changes, such as new words, do not change the stamp.
+    Other changes to the draft, such as new words, do not change the stamp.
     """
     costs = [
         (row.pk, row.flips, one.epsilon, manifest.blocks.get(one.name))
@@ -94,7 +94,7 @@ def stamp_translation(translation: Translation) -> str:
 
 
 def compare_stamps(sent: str, *, stored: str) -> None:
-    """Raise Overtaken if a form's stamp differs from that of the stored values."""
+    """Raise Overtaken if the stamp that a form sent differs from that of the stored values."""
     if sent and sent.partition(" ")[0] != stored:
         raise Overtaken
 

@@ -30,8 +30,8 @@ MOST_PLACES = 6
 class TranslationState:
     """The state of one translation.
 
-    `is_own` means that this is now the language of the survey itself. The author changed the
-    survey's language after adding the translation.
+    `is_own` means that this is now the language of the survey itself, because the author changed
+    that language after adding the translation.
     """
 
     language: str
@@ -44,7 +44,7 @@ class TranslationState:
 
     @property
     def own_name(self) -> str:
-        """The name of the language in that language."""
+        """The name of the language as its speakers write it."""
         return NAMES[self.language]
 
     @property
@@ -78,13 +78,13 @@ def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
 
 
 def list_unused(manifest: Manifest, translation: Translation) -> list[tuple[str, str]]:
-    """List translated texts that were later changed or deleted, with their translations."""
+    """List translated texts that have since been changed or deleted, with their translations."""
     used = {source.text for source in list_texts(manifest)}
     return [(text, words) for text, words in translation.texts.items() if text not in used]
 
 
 def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str]:
-    """List the problems of translations that prevent the opening."""
+    """List the problems of translations that prevent the survey from opening."""
     problems: list[str] = []
     for translation in survey.translations.all():
         language = translation.language
@@ -118,7 +118,7 @@ def _find_differing_answers(manifest: Manifest, translation: Translation) -> Ite
 
 
 def describe_difference(source: SourceText, translated: str, own: Mapping[str, str]) -> str:
-    """Say what is wrong if the author's own "No" differs in translation from Murmur's.
+    """Say what is wrong if an author's answer such as "No" is translated unlike Murmur's.
 
     `own` maps the answers that Murmur provides to their translations.
     """

@@ -1,9 +1,9 @@
 """The variable names of questions: which are allowed, and how they are suggested and corrected.
 
 Names are for files, where a column is called used_cannabis instead of q3, its name in the survey.
-Files add endings for items (_2), for whether a "select several" question was answered (_gate) and
-for randomized (_rnd) and rounded (_rounded) codes. No name may have such an ending, so no two
-columns have the same name.
+Files add an ending to a name for an item (_2), for whether a "select several" question was answered
+(_gate), and for randomized (_rnd) and rounded (_rounded) codes. No name may have such an ending, so
+no two columns have the same name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDINGS = re.compile(r"[0-9]+|gate|rnd|rounded")
 _NUMBERED = re.compile(r"[qt][0-9]+")  # the names of questions and texts in rules
 _STATA_STRING = re.compile(r"str[0-9]+")
 _MOST_WORDS = 3
-_LONGEST_ENDING = 8  # when a name is cut, a last part of up to this length stays
+_LONGEST_ENDING = 8  # when a name is cut, a last part of up to this length is kept
 _WITHOUT_LATIN = "item"
 # Latin letters that Unicode does not decompose.
 _LETTERS = str.maketrans(
@@ -63,7 +63,7 @@ _STOP_WORDS = frozenset(_SAY_LITTLE.split())
 
 
 def find_name_problem(name: str, *, taken: Iterable[str]) -> str:
-    """Say what is wrong with a name and how to correct it; empty if nothing is wrong.
+    """Say what is wrong with a name, if anything, and how to correct it.
 
     `taken` are the names of the survey's other questions.
     """
@@ -110,7 +110,7 @@ def suggest_name(text: str, *, taken: Iterable[str]) -> str:
     while len(parts) > 1 and _ENDINGS.fullmatch(parts[-1]):
         del parts[-1]
     name = "_".join(parts) or _WITHOUT_LATIN
-    # A word that is not allowed as a name gets a letter, as in work_a.
+    # If a name is not allowed on its own, a letter is added, as in work_a.
     is_usable = name != _WITHOUT_LATIN and not _find_own_problem(name)
     return _make_unique(name, taken, plain=is_usable)
 
@@ -130,7 +130,7 @@ def conform_name(name: str, *, taken: Iterable[str]) -> str:
 
 
 def _shorten(name: str, most: int = MAX_NAME_LENGTH) -> str:
-    """Cut a name; a short last part stays, because it often tells items apart."""
+    """Cut a name, but keep a short last part, which often distinguishes items."""
     if len(name) <= most:
         return name
     first, _, last = name.rpartition("_")
@@ -140,13 +140,13 @@ def _shorten(name: str, most: int = MAX_NAME_LENGTH) -> str:
 
 
 def _make_unique(name: str, taken: Iterable[str], *, plain: bool) -> str:
-    """Add a letter to a taken name: _b, _c, …. Unless `plain`, always add one, from _a on."""
+    """Add a letter to a taken name: _b, _c, …. Unless `plain`, always add one, starting with _a."""
     names = frozenset(map(str.lower, taken))
     if plain and name not in names and not _find_own_problem(name):
         return name
     for letters in _count_in_letters(skip=int(plain)):
         cut = name[: MAX_NAME_LENGTH - len(letters) - 1].rstrip("_")
-        # In a long survey most suffixes are taken. This check is quicker than that of legality.
+        # In a long survey, most suffixes are taken. Looking a name up is faster than checking it.
         if (found := f"{cut}_{letters}") not in names and not _find_own_problem(found):
             return found
     raise AssertionError("there are more names than questions")
@@ -170,7 +170,7 @@ def _is_letter(word: str) -> bool:
 
 
 def _to_latin(text: str) -> str:
-    """Write Latin letters as lower-case a to z; other letters and signs become spaces."""
+    """Write Latin letters as lower-case a to z. Other letters and signs become spaces."""
     lowered = _APOSTROPHE.sub("", text.casefold()).translate(_LETTERS)
     plain = (c for c in unicodedata.normalize("NFKD", lowered) if not unicodedata.combining(c))
     return "".join(c if c.isascii() else " " for c in plain).lower()

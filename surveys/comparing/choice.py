@@ -22,7 +22,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
 OUTCOME, GROUP, PREDICTORS = "outcome", "group", "predictors"
-MAX_PREDICTORS = 6  # with the outcome, 128 cells of true answers: few surveys could estimate more
+MAX_PREDICTORS = 6  # with the outcome, these make 128 cells, and few surveys can estimate more
 UNKNOWN_QUESTION = "Choose questions from this survey."
 ALL_KNOWN = (
     "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
@@ -53,7 +53,7 @@ TOO_MANY_PREDICTORS = (
 
 
 class NotComparable(Exception):
-    """These questions cannot be compared, and the message says what to choose.
+    """These questions cannot be compared. The message says what to choose instead.
 
     `field` names the form field to change, if there is one.
     """
@@ -78,12 +78,12 @@ def check_two_questions(*, manifest: Manifest, names: Sequence[str]) -> None:
 
 
 def is_table(names: Sequence[str]) -> bool:
-    """Whether these names make a comparison of two answers, not a regression."""
+    """Return whether these names stand for a comparison of two answers, not for a regression."""
     return len(names) == 2 and not is_factor_name(names[1])
 
 
 def check_planned(*, manifest: Manifest, names: Sequence[str]) -> None:
-    """Raise NotComparable unless a table or a regression of these can be made after the close."""
+    """Raise NotComparable unless these answers can form a table or a regression after the close."""
     if is_table(names) or len(names) < 2:
         check_two_questions(manifest=manifest, names=names)
     else:
@@ -95,7 +95,7 @@ def describe_planned(manifest: Manifest, names: Sequence[str]) -> str:
 
 
 def describe_choice(manifest: Manifest, names: Sequence[str], *, as_table: bool) -> str:
-    """Write a choice as Q1 by Q2 (Work), or as Q1 explained by Q2, Q3 and Q4."""
+    """Describe a choice, such as "Q1 by Q2 (Work)" or "Q1 explained by Q2, Q3 and Q4"."""
     labels = {one.name: one.label for one in list_predictors(manifest)}
     outcome, *others = (labels.get(name) or _label_reference(labels, name) for name in names)
     return f"{outcome} {'by' if as_table else 'explained by'} {join_list(others)}"
@@ -106,7 +106,7 @@ def _label_reference(labels: Mapping[str, str], name: str) -> str:
 
 
 def check_regression(*, manifest: Manifest, chosen: Sequence[Indicator]) -> None:
-    """Raise NotComparable unless the others can explain the first of these."""
+    """Raise NotComparable unless the other chosen indicators can explain the first."""
     check_one_is_scrambled(chosen)
     if len(chosen) < 2:
         raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
@@ -123,7 +123,7 @@ def check_regression(*, manifest: Manifest, chosen: Sequence[Indicator]) -> None
 
 
 def sort_predictors(manifest: Manifest, names: Iterable[str]) -> list[str]:
-    """Sort predictors in the order of the survey, so that their order makes no new comparison."""
+    """Sort predictors in survey order, so that another order does not count as a new comparison."""
     places = {one.name: place for place, one in enumerate(list_predictors(manifest))}
 
     def find_place(name: str) -> int:
@@ -133,7 +133,7 @@ def sort_predictors(manifest: Manifest, names: Iterable[str]) -> list[str]:
 
 
 def find_chosen(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
-    """Find the indicators with these names; raise NotComparable if the survey lacks one."""
+    """Find the indicators with these names, or raise NotComparable if the survey lacks one."""
     if not set(names) <= list_names(manifest):
         raise NotComparable(UNKNOWN_QUESTION)
     return find_indicators(manifest, names)
@@ -165,9 +165,9 @@ def list_symbols(indicators: Sequence[Indicator]) -> set[str]:
 
 
 def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
-    """Raise NotComparable unless one person can answer all of these, in any combination.
+    """Raise NotComparable unless one person can give all of these answers, in any combination.
 
-    There must not be too many combinations either.
+    Nor may there be too many combinations.
     """
     if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS:
         raise NotComparable(TOO_LARGE)
@@ -177,7 +177,7 @@ def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: st
 
 
 def are_of_one_scale(first: Indicator, second: Indicator) -> bool:
-    """Whether these are the two codes of one scale, which depend on the same total."""
+    """Return whether these are the two codes of one scale, which depend on the same total."""
     scales = {first.question.scale, second.question.scale}
     return first.question != second.question and len(scales) == 1 and scales != {""}
 
@@ -204,7 +204,7 @@ def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> No
 
 
 def decide(manifest: Manifest, first: Indicator, second: Indicator) -> bool:
-    """Whether the answers to one of these decide whether the other is asked."""
+    """Return whether the answer to one of these questions decides whether the other is asked."""
     return _decides(manifest, first, second) or _decides(manifest, second, first)
 
 

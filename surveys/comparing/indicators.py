@@ -1,11 +1,12 @@
 """Indicators: the yes-or-no variables that a comparison can use.
 
-A yes/no question is one indicator. Every option and every item of a "select several" question is
-also one, for which Yes means that the person chose it. For a point of a scale, Yes means this point
-or a higher one. Codes are grouped into No, Yes and no answer. A gate records whether a person
-answered "select several" at all; it is analysed with the question's first indicator. A number
-rounded to one bit can only be an outcome, because the rounding is random and so does not divide
-people into groups. A declared group is known, and Yes means being in it.
+A yes/no question is one indicator. Every option, and every item of a "select several" question, is
+also an indicator, for which Yes means that the person chose the option or item. For a point of a
+scale, Yes means this point or a higher one. Codes are grouped into No, Yes and no answer. A gate
+records whether a person answered a "select several" question at all, and is analysed with the
+question's first indicator. A number rounded to one bit can only be an outcome, because the rounding
+is random and therefore does not divide people into groups. A declared group is known, and Yes means
+membership of the group.
 
 All answers to a choice, a scale or a declared question together are a factor, which only a
 regression can use.
@@ -23,24 +24,24 @@ from surveys.manifest.questions import ManifestQuestion, Symbol
 
 NO, YES, NO_ANSWER = 0, 1, 2
 FOLLOW_UP = "follow_up"
-# The suffixes of factors, after which the code of the reference may follow: q5.all, q5.all.2.
+# The suffixes of factors. The code of the reference may follow, as in q5.all.2.
 ALL_ANSWERS, POINTS = "all", "points"
 Answer = tuple[int, ...]  # the codes that mean one answer
-SHORT = 60  # characters of an answer in a sentence or in a menu
+SHORT = 60  # the most characters of an answer in a sentence or in a menu
 
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator:
     """One yes-or-no variable of a survey, and the codes of reports that determine it."""
 
-    name: str  # q3, or q5.2 for the code 2 of q5
+    name: str  # such as q3, or q5.2 for the code 2 of q5
     number: int
     question: ManifestQuestion
     symbol: Symbol
     place: int  # the symbol's place in the manifest
     gate: Symbol | None
     gate_place: int | None
-    answer: str  # what Yes means; empty for a yes/no question
+    answer: str  # the meaning of Yes, or empty for a yes/no question
     yes: Answer
     no: Answer
 
@@ -71,17 +72,17 @@ class Indicator:
 
     @property
     def label(self) -> str:
-        """The label, such as Q3 or Q5 (Work)."""
+        """The label, such as "Q3" or "Q5 (Work)"."""
         return f"Q{self.number} ({self.short_answer})" if self.answer else f"Q{self.number}"
 
     @property
     def short_answer(self) -> str:
-        """The meaning of Yes, cut to fit into a sentence; empty for a yes/no question."""
+        """The meaning of Yes, cut to fit into a sentence, or empty for a yes/no question."""
         return shorten(self.answer, SHORT)
 
     @property
     def choice_text(self) -> str:
-        """The label in menus, without the question, such as Q3 · Yes, Q5 · Work or Q8 · mean."""
+        """The label in menus, without the question's text, such as "Q3 · Yes" or "Q8 · mean"."""
         answer = "mean" if self.is_number else self.short_answer or "Yes"
         return f"Q{self.number} · {answer}"
 
@@ -96,23 +97,23 @@ class Indicator:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is a randomized bit: Yes and No only, without other codes or a gate."""
+        """Whether this is a randomized bit, with no codes other than Yes and No, and no gate."""
         is_bit = self.symbol.k == 2 and self.yes == (YES,) and self.gate is None
         return is_bit and not self.is_number and not self.is_known
 
     @property
     def codes(self) -> int:
-        """How many codes reports can have for this indicator and its gate."""
+        """The number of codes that reports can have for this indicator and its gate."""
         return self.symbol.k * (1 if self.gate is None else self.gate.k)
 
     @property
     def quoted(self) -> str:
-        """The answer in quotation marks with its question, such as “Work” (Q5)."""
+        """The answer in quotation marks, followed by its question, such as “Work” (Q5)."""
         return f"“{self.short_answer}” (Q{self.number})"
 
     @property
     def asked(self) -> str:
-        """The question that people answer with Yes or No, such as Q3; empty for other answers."""
+        """The question that people answer with Yes or No, such as Q3, or empty if there is none."""
         if self.question.described.has_follow_up:
             return f"the {'follow-up' if self.is_follow_up else 'first part'} of Q{self.number}"
         return "" if self.answer else f"Q{self.number}"
@@ -134,14 +135,14 @@ class Indicator:
 
     @property
     def said_text(self) -> str:
-        """What people in the Yes category did, such as “said Yes to Q3”."""
+        """Words for what people in the Yes category did or are, such as “said Yes to Q3”."""
         if self.asked:
             return f"said {self.yes_text}"
         return f"{'are in' if self.is_known else 'chose'} {self.quoted}"
 
     @property
     def category_texts(self) -> tuple[str, str, str]:
-        """The names of the categories No, Yes and no answer; the last may be empty."""
+        """The names of the categories No, Yes and no answer. The last name may be empty."""
         silent = " or ".join(
             text
             for text, applies in (
@@ -168,10 +169,10 @@ class Indicator:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor(Indicator):
-    """All answers to a question as one predictor; `yes` has all codes but the reference's.
+    """All answers to a question as one predictor. `yes` has all codes except the reference's.
 
     A trend has a single coefficient, per point. Other factors have a coefficient for each answer
-    but the reference.
+    except the reference.
     """
 
     answers: tuple[Answer, ...]
@@ -187,7 +188,7 @@ class Factor(Indicator):
 
     @property
     def label(self) -> str:
-        """The label, such as Q5 (all answers) or Q3 (per point)."""
+        """The label, such as "Q5 (all answers)" or "Q3 (per point)"."""
         return f"Q{self.number} ({self.answer})"
 
     @property
@@ -195,7 +196,7 @@ class Factor(Indicator):
         return f"Q{self.number} · {self.answer}"
 
     def quote(self, answer: Answer) -> str:
-        """Quote an answer as “Work”, or “Work or School” if the file of rows merges the two."""
+        """Quote an answer as in “Work”, or “Work or School” if the file of rows merges the two."""
         return f"“{shorten(self.question.name_codes(answer), SHORT)}”"
 
     def name_with(self, reference: Answer) -> str:
@@ -212,10 +213,10 @@ class Factor(Indicator):
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """Return a mechanism for an unscrambled answer; its code is wrong once in four billion times.
+    """Return a mechanism for an unscrambled answer, whose code is wrong once in four billion times.
 
-    No probability is then zero, so the likelihoods need no special case. The first eight digits of
-    every result stay the same.
+    No probability is zero, so the likelihoods need no special case. The first eight digits of every
+    result stay the same.
     """
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 
@@ -225,12 +226,12 @@ def shorten(text: str, length: int) -> str:
 
 
 def indicator_name(question: str, part: str) -> str:
-    """Return q3, or q5.2 if `part` is 2."""
+    """Return a name such as q5.2 for question q5 and suffix 2, or q3 if there is no suffix."""
     return f"{question}.{part}" if part else question
 
 
 def split_indicator(name: str) -> tuple[str, str]:
-    """Split the name of an indicator into the question and the suffix, which may be empty."""
+    """Split the name of an indicator into the question's name and the suffix, if any."""
     question, _, part = name.partition(".")
     return question, part
 
@@ -240,7 +241,7 @@ def is_factor_name(name: str) -> bool:
 
 
 def list_parts(question: ManifestQuestion) -> dict[str, str]:
-    """Map the suffixes of a question's indicators and factors to their meanings."""
+    """Map the suffixes of a question's indicators and factors to what they mean."""
     if not question.is_answered:
         return {}
     parts = {part: answer for part, _, answer, _, _ in _parts(question)}
@@ -280,7 +281,7 @@ def list_names(manifest: Manifest) -> frozenset[str]:
 
 
 def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
-    """Find indicators to analyse together. Only the first of each question keeps the gate."""
+    """Find indicators to analyse together. Only the first one of each question keeps the gate."""
     by_name = {indicator.name: indicator for indicator in list_predictors(manifest)}
     found: list[Indicator] = []
     for name in names:
@@ -377,7 +378,7 @@ def _parts(
     else:
         if question.is_declared:
             # People who preferred not to say count as No. If they were a separate category, their
-            # number would be shown even if it is small. It could also reveal the size of a hidden
+            # number would be shown even if it were small, and could reveal the size of a hidden
             # group.
             answers = tuple(range(question.k))
         for option in question.options:

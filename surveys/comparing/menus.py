@@ -16,12 +16,12 @@ from django.utils.safestring import SafeString, mark_safe
 from surveys.comparing.choice import UNKNOWN_QUESTION
 from surveys.comparing.indicators import Indicator, shorten
 
-# Questions are cut, because a menu is as wide as its longest line.
+# Questions are cut to this length, because a menu is as wide as its longest line.
 QUESTION_LENGTH = 70
 OUTCOME_HELP = "What should be compared?"
 GROUP_HELP = "Those who gave this answer are compared with all others."
 NOTHING_CHOSEN = "Choose an answer"
-# For each question, its label and the value and text of each of its answers.
+# The label of each question, and the value and text of each of its answers.
 Offered = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
@@ -67,10 +67,10 @@ def _write_options(offered: Offered) -> str:
 
 
 class AnswerMenu(forms.ChoiceField):
-    """A field to choose one indicator.
+    """A field for choosing one indicator.
 
-    It accepts every indicator of the survey, even one that the menu does not offer. Later checks
-    explain why an indicator cannot be used; Django would only call it invalid.
+    The field accepts every indicator of the survey, even one that the menu does not offer. Later
+    checks explain why an indicator cannot be used, whereas Django would only call it invalid.
     """
 
     widget = AnswerSelect

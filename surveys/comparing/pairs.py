@@ -1,4 +1,4 @@
-"""The indicators and factors of all pairs of questions, for a test of all pairs."""
+"""The indicators and factors that are paired in a test of all pairs of questions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from surveys.manifest.manifest import Manifest
 
 
 def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
-    """List the members of pairs: each question's factor of all answers, or its indicators."""
+    """List what is paired: each question's factor of all answers, or else its indicators."""
     listed = [
         one for one in list_predictors(manifest) if not isinstance(one, Factor) or not one.is_trend
     ]
     factors = {one.question.name for one in listed if isinstance(one, Factor)}
-    # The second of two options only says the opposite of the first.
+    # The second of two options is only the opposite of the first.
     answers = {(one.symbol.name, one.yes) for one in listed}
     return [
         one
@@ -32,7 +32,8 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
 def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
     """List the pairs of different questions or items in which at least one is scrambled.
 
-    A number comes first, or else a scrambled answer, because only these can be outcomes.
+    The first of a pair is a number or, if there is none, a scrambled answer, because only these can
+    be outcomes.
     """
     for first, second in combinations(indicators, 2):
         if first.symbol == second.symbol or (first.is_known and second.is_known):

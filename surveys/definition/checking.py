@@ -1,4 +1,4 @@
-"""Check what a schema cannot express: names, rules, plans, and all that authors' forms check."""
+"""Check what a schema cannot express: names, rules, plans, and everything that forms check."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from surveys.models import Question, QuestionContent, Survey
 from surveys.models.settings import SETTING_NAMES
 
 _SPACES = "This begins or ends with a space, or contains nothing visible. Change it."
-# The limit for all rules together; one rule may try a fifth of these cases.
+# The limit for all rules together. The check of a single rule may try a fifth of these cases.
 MOST_CASES = 5 * MAX_CASES
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(kw_only=True)
 class Checked:
-    """What a definition contains, and its problems. Without problems, all of it can be created.
+    """The content of a definition, and its problems. If there are none, all of it can be created.
 
-    The keys of questions are negative: -1 for the first. Rules and references use these keys.
+    The keys of questions are -1, -2 and so on. Rules and references use these keys.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Checked:
 
 
 def check_definition(definition: Any) -> Checked:
-    """Check a whole definition; raise InvalidDefinition if the document is not a definition."""
+    """Check a whole definition. Raises InvalidDefinition if the document is not a definition."""
     checker = _Checker(cast(dict[str, Any], definition), find_structure_problems(definition))
     with share_cases(MOST_CASES):
         checker.check()
@@ -59,7 +59,7 @@ def check_definition(definition: Any) -> Checked:
 
 
 class _Checker:
-    """Checks each part whose structure is right."""
+    """Checks each part of a definition that has the right structure."""
 
     def __init__(self, definition: dict[str, Any], problems: list[Problem]) -> None:
         self.definition, self.checked = definition, Checked(problems=list(problems))
@@ -72,7 +72,7 @@ class _Checker:
         self.names = Names(questions)
         self._check_questions(questions)
         if self.checked.problems:
-            # Plans and translations depend on the questions.
+            # Plans and translations depend on the questions, so only references can be checked.
             self._check_references()
             return
         self._check_plans()
@@ -123,7 +123,7 @@ class _Checker:
         for place, described in enumerate(questions):
             if self._is_sound("questions", place):
                 self._check_question(place, described)
-            else:  # later questions may refer to it, or have its name
+            else:  # later questions may refer to this question, or have the same name
                 name = described.get("name") if isinstance(described, dict) else None
                 self.checked.questions.append(Question(pk=-place - 1, name=str(name or "")))
 
@@ -172,7 +172,7 @@ class _Checker:
                 self.checked.problems.append(Problem(pointer=pointer, text=_unknown(name)))
 
     def _list_references(self) -> Iterator[tuple[str, str]]:
-        """Yield the place and name of each reference in plans of the right structure."""
+        """Yield the place and name of each reference in plans that have the right structure."""
         for place, names in enumerate(self._list("planned_comparisons")):
             if self._is_sound("planned_comparisons", place):
                 for number, name in enumerate(names):
@@ -264,7 +264,7 @@ def _find_setting(name: str) -> tuple[str, ...]:
 
 
 def _read_date(value: str, *, has_time: bool) -> datetime | date | None:
-    """Read a moment or a day; None if it does not exist."""
+    """Read a moment or a day, or return None if there is no such moment or day."""
     try:
         return datetime.fromisoformat(value) if has_time else date.fromisoformat(value)
     except ValueError:
@@ -272,7 +272,7 @@ def _read_date(value: str, *, has_time: bool) -> datetime | date | None:
 
 
 def _as_data(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in the form that the page's form expects."""
+    """Return settings as data for the form of the settings."""
     epsilon = Decimal(values["release_epsilon_hundredths"]) / HUNDREDTHS
     return {**values, "release_epsilon": str(epsilon)}
 
@@ -288,7 +288,7 @@ def _list_values(content: Mapping[str, Any], *, rule: str, same_fact: int | None
 
 
 def _has_part(parts: Mapping[str, str], part: str) -> bool:
-    """Return whether a question has this indicator or factor, which may name a reference."""
+    """Return whether a question has this indicator or factor. The factor may name a reference."""
     factor, _, reference = part.partition(".")
     return part in parts or (factor == "all" and factor in parts and reference in {"0", *parts})
 

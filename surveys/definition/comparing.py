@@ -14,7 +14,7 @@ from surveys.manifest.question_types import TYPES
 from surveys.models.settings import SETTINGS
 
 Kind = Literal["Added", "Removed", "Changed", "Moved"]
-Value = tuple[str, str, str]  # the name of the part, the old value and the new one
+Value = tuple[str, str, str]  # the name of the part, the old value and the new value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Change:
 
 
 def list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """List the differences in a definition's order. A stated default equals an omitted value."""
+    """List the differences in definition order. A stated default equals an omitted value."""
     before, after = _list_units(old), _list_units(new)
     changes = [
         _describe(unit, before.get(unit), after.get(unit))
@@ -81,7 +81,7 @@ def _call(key: str) -> str:
 
 
 def _call_question(question: Mapping[str, Any]) -> str:
-    """Call a question by its name. Information texts have none, so a changed text is a new one."""
+    """Name a question. An information text has no name, so a changed text counts as a new one."""
     return f"Question {question['name']}" if "name" in question else f"Text: {question['text']}"
 
 
@@ -98,7 +98,7 @@ def _list_values(question: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _write(value: Any) -> str:
-    """Write a value for people: a list with one entry per line, a rule as in the file."""
+    """Write a value for people. A list has one entry per line, and a rule is as in the file."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

@@ -26,7 +26,7 @@ def check_whole(definition: Mapping[str, Any]) -> Checked:
 
 @transaction.atomic
 def create_draft(definition: Mapping[str, Any], *, owner: User) -> Survey:
-    """Create a new draft; raise InvalidDefinition if anything is wrong."""
+    """Create a new draft, or raise InvalidDefinition if anything is wrong."""
     checked = check_whole(definition)
     survey = Survey.objects.create_owned(owner, **checked.settings)
     write_content(survey, checked)
@@ -35,16 +35,16 @@ def create_draft(definition: Mapping[str, Any], *, owner: User) -> Survey:
 
 
 def stamp_preview(definition: Mapping[str, Any], *, owner: User) -> str:
-    """Stamp the content of a preview and the surveys that the account has now."""
+    """Stamp the content of a preview and the surveys that the owner has now."""
     surveys = Survey.objects.of(owner).order_by("pk").values_list("pk", flat=True)
     return stamp_definition(definition, surveys=surveys)
 
 
 @transaction.atomic
 def create_previewed(definition: Mapping[str, Any], *, owner: User, stamp: str) -> Survey:
-    """Create the draft of a preview; raise ImportOutdated if the owner's surveys have changed.
+    """Create the previewed draft. Raises ImportOutdated if the owner's set of surveys has changed.
 
-    Pressing the button twice therefore creates one draft.
+    Pressing the button twice therefore creates only one draft.
     """
     lock_people([owner.pk])
     if stamp != stamp_preview(definition, owner=owner):

@@ -1,4 +1,4 @@
-"""Write a survey's draft, which the opening does not change, as a definition."""
+"""Export a survey's draft, which stays the same when the survey opens, as a definition."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from surveys.models import Question, Survey
 
 
 def export_definition(survey: Survey) -> bytes:
-    """Return the file. The same content always gives the same bytes."""
+    """Return the bytes of the file. The same content always gives the same bytes."""
     return write_definition(build_definition(survey)).encode()
 
 
 def build_definition(survey: Survey) -> Definition:
-    """Build the definition of a draft or launched survey; values at their default are left out."""
+    """Build the definition of a draft or launched survey, without values at their default."""
     load_draft(survey)
     questions = list(survey.questions.all())
     names = name_variables(questions)
@@ -66,9 +66,9 @@ def build_definition(survey: Survey) -> Definition:
 
 
 def name_variables(questions: Sequence[Question]) -> dict[str, str]:
-    """Map primary keys to names.
+    """Map primary keys to the names of questions.
 
-    Surveys opened before questions had names get suggested names, as their copies do.
+    Questions of surveys that were opened before names existed get suggested names, as in copies.
     """
     taken = {question.name for question in questions if question.name}
     names: dict[str, str] = {}
@@ -95,7 +95,7 @@ def _write_value(value: Any) -> Any:
 
 
 def _describe_question(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
-    """Describe a question by the keys of its type."""
+    """Describe a question with the keys of its type."""
 
     def find_name(key: str) -> str:
         number, item = split_name(key)
@@ -123,7 +123,7 @@ def _describe_question(question: Question, names: Mapping[str, str]) -> dict[str
 
 
 def _list_translations(survey: Survey) -> dict[str, dict[str, str]]:
-    """List translations in the survey's order; those of texts no longer in the survey come last."""
+    """List translations in survey order. Those of texts no longer in the survey come last."""
     sources = [one.text for one in list_texts(build_manifest(survey=survey, wave_number=1))]
     places = {text: place for place, text in enumerate(sources)}
     return {

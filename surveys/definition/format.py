@@ -1,9 +1,9 @@
 """The format of a definition: the whole content of a draft as JSON, with questions by name.
 
-Values mean what they mean in the models. Default values may be left out. Rules are stored rules
-(surveys.manifest.rules) with variable names in place of primary keys, and items of a "select
-several" question are name_1, name_2, … Information texts have no names, because nothing refers to
-them.
+Values mean the same as in the models. Default values may be left out. Rules are written as they are
+stored (surveys.manifest.rules), but with variable names in place of primary keys. The items of a
+"select several" question are called name_1, name_2, … Information texts have no names, because
+nothing refers to them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from surveys.models.settings import SETTING_NAMES
 
 FORMAT, VERSION = "murmur-definition", 1
 MOST_BYTES = 2_000_000
-# In the order of files.
+# In the order in which files list them.
 SETTINGS_IN_FILES = tuple(name for name in SETTING_NAMES if name != "title")
 _FIRST = ("name", "source_name", "short_label")
 _ORDER = (*_FIRST, *(name for name in Question.CONTENT if name not in _FIRST))
 LABEL = "short_label"  # the field that files call label
-# The field for each key, in the order of files.
+# Maps each key to its field, in the order in which files list the keys.
 QUESTION_KEYS = {"label" if name == LABEL else name: name for name in _ORDER}
 
 
 class QuestionDefinition(TypedDict):
-    """A question. Each type has the keys of its form; other keys are refused."""
+    """A question. Each type has the keys of its form, and other keys are refused."""
 
     name: NotRequired[str]  # required for questions that people answer
     source_name: NotRequired[str]
     label: NotRequired[str]  # the short label
     type: str
     text: str
-    flips: NotRequired[int]  # needed where answers are scrambled
+    flips: NotRequired[int]  # required if answers are scrambled
     options: NotRequired[list[str]]
     minimum: NotRequired[int]
     maximum: NotRequired[int]
@@ -44,7 +44,7 @@ class QuestionDefinition(TypedDict):
     high_label: NotRequired[str]
     limit: NotRequired[int]
     follow_up: NotRequired[str]
-    # A score's lines are as authors write them; its options are bands.
+    # A score's lines are written as authors write them. The options of a score are its bands.
     scored_items: NotRequired[list[str]]
     scored_options: NotRequired[list[str]]
     output: NotRequired[str]
@@ -70,7 +70,7 @@ class Definition(TypedDict):
     title: str
     settings: NotRequired[dict[str, Any]]
     questions: list[QuestionDefinition]
-    # By language, then by the words that are translated.
+    # Keyed by language, and then by the words that are translated.
     translations: NotRequired[dict[str, dict[str, str]]]
     # The outcome comes first. Each entry is a name with its indicator's suffix, as in "work.2".
     planned_comparisons: NotRequired[list[list[str]]]
@@ -79,7 +79,7 @@ class Definition(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Problem:
-    """A problem of a definition and its place: `pointer` is a JSON pointer (RFC 6901)."""
+    """A problem in a definition. `pointer` is its place, as a JSON pointer (RFC 6901)."""
 
     pointer: str
     text: str
@@ -103,7 +103,7 @@ class ImportOutdated(SurveyError):
 
 
 class InvalidDefinition(SurveyError):
-    """Nothing was created; `problems` lists everything that is wrong."""
+    """Nothing was created. `problems` lists everything that is wrong."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from surveys.definition.parsing import parse_definition
 from surveys.models import Survey
 
-# With the rest of the form, this stays below the limit of a page (DATA_UPLOAD_MAX_MEMORY_SIZE).
+# With the rest of the form, this stays below DATA_UPLOAD_MAX_MEMORY_SIZE, the limit of a page.
 MOST_KILOBYTES = 900
 
 
@@ -57,17 +57,17 @@ class DefinitionForm(forms.Form):
 
     @property
     def content(self) -> bytes:
-        """The bytes of the file or the text."""
+        """The bytes of the file, or of the text if there is no file."""
         found: bytes = self.cleaned_data["file"]
         return found or self.cleaned_data["text"].encode(errors="surrogatepass")
 
     def parse(self) -> Any:
-        """Parse the definition; may raise InvalidDefinition."""
+        """Parse the definition. May raise InvalidDefinition."""
         return parse_definition(self.content)
 
 
 class ComparisonForm(DefinitionForm):
-    """`surveys` are the other surveys that can be compared."""
+    """The form for a comparison. `surveys` are the other surveys that can be compared."""
 
     other = forms.ChoiceField(label="Another survey", required=False)
     field_order = ("other", "file", "text")

@@ -1,7 +1,7 @@
 """Read the bytes of a definition as JSON, and refuse content that no definition needs.
 
-Python's parser accepts more than JSON allows, and a document can be large or deep enough to keep
-the checks busy for minutes. Documents are therefore measured before the schema is applied.
+Python's parser accepts more than JSON allows, and the checks of a large or deeply nested document
+could take minutes. Documents are therefore measured before the schema is applied.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from surveys.definition.format import MOST_BYTES, InvalidDefinition, Problem, po
 # A rule may be nested as deeply as authors can write it, with two levels for each bracket.
 MOST_LEVELS = 100
 MOST_VALUES = 50_000
-MOST_ENTRIES = 100  # of a list
+MOST_ENTRIES = 100  # the most entries of a list
 LONGEST_KEY = 10_000
 TOO_DEEP = f"It is nested more than {MOST_LEVELS} levels deep."
 _EXACT = 2**53
 
 
 class _Object(dict[str, Any]):
-    """An object that remembers its duplicate keys."""
+    """A JSON object that remembers its duplicate keys."""
 
     twice: tuple[str, ...] = ()
 
@@ -36,13 +36,13 @@ def _build_object(pairs: list[tuple[str, Any]]) -> _Object:
 
 
 def _read_number(text: str) -> float | int:
-    """Read 25.0 as 25, because JSON does not distinguish the two."""
+    """Read a number. 25.0 becomes 25, because JSON does not distinguish the two."""
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
 
 def parse_definition(content: bytes) -> Any:
-    """Parse the bytes; raise InvalidDefinition if they are not JSON or are too long."""
+    """Parse the bytes. Raises InvalidDefinition if they are not JSON or are too long."""
     if len(content) > MOST_BYTES:
         raise _refuse(f"The file is larger than {MOST_BYTES // 1_000_000} MB.")
     try:
@@ -65,7 +65,7 @@ def _refuse(text: str) -> InvalidDefinition:
 
 
 def measure(definition: Any) -> list[Problem]:
-    """List duplicate keys; raise InvalidDefinition if checks would take too long."""
+    """List duplicate keys. Raises InvalidDefinition if the checks would take too long."""
     problems: list[Problem] = []
     values = 0
     left: list[tuple[Any, tuple[str | int, ...]]] = [(definition, ())]

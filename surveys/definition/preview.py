@@ -26,7 +26,7 @@ def list_rows(questions: Sequence[Question]) -> list[Row]:
 
 
 def describe_rest(definition: Mapping[str, Any]) -> str:
-    """Say what the definition contains besides questions; empty if nothing."""
+    """Say what the definition contains besides questions, if anything."""
     counts = {
         "setting": len(definition.get("settings", {})),
         "planned comparison": len(definition.get("planned_comparisons", ())),

@@ -26,10 +26,10 @@ def replace_draft(
 ) -> Survey:
     """Replace settings, questions, plans and translations, and return the draft.
 
-    `read` are the hashes of versions that may be replaced. Raises InvalidDefinition, Overtaken if
-    the draft is none of these versions, and NotDraft.
+    `read` contains the hashes of the versions that may be replaced. Raises Overtaken if the draft
+    is none of these versions, and may also raise InvalidDefinition or NotDraft.
     """
-    checked = check_whole(definition)  # may take seconds, so before the lock
+    checked = check_whole(definition)  # before the lock, because this may take seconds
     return _replace(survey=survey, checked=checked, read=read)
 
 
@@ -38,7 +38,7 @@ def _replace(*, survey: Survey, checked: Checked, read: Collection[str]) -> Surv
     locked = lock_draft(survey=survey)
     if hash_definition(export_definition(locked)) not in read:
         raise Overtaken
-    # Read again, because the export has cached the questions of `locked`.
+    # Read the survey again, because the export has cached the questions of `locked`.
     stored = Survey.objects.get(pk=locked.pk)
     for name, value in checked.settings.items():
         setattr(stored, name, value)

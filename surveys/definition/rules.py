@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 
 class Names(Mapping[str, int]):
-    """The place of each named question of a document, from 0. Their keys are -1, -2 and so on."""
+    """The place of each named question in a document, from 0. The keys are -1, -2 and so on."""
 
     def __init__(self, questions: Sequence[Any]) -> None:
         self._places: dict[str, int] = {}
@@ -38,20 +38,20 @@ class Names(Mapping[str, int]):
         return -self[name] - 1
 
     def split(self, name: str) -> tuple[str, str]:
-        """Split a name in a rule into question and item. No question is named like an item."""
+        """Split a name in a rule into question and item. No question has the name of an item."""
         question, _, item = name.rpartition("_")
         return (question, item) if name not in self and question in self else (name, "")
 
 
 class RuleReader:
-    """Reads the references of one question; `known` are the questions before it."""
+    """Reads the references of one question. `known` are the questions before it."""
 
     def __init__(self, known: Sequence[Question], *, names: Names, place: int) -> None:
         self.known, self.names, self.place = known, names, place
         self.problems: list[Problem] = []
 
     def read_rule(self, described: Mapping[str, Any]) -> Rule | None:
-        """Return the rule with keys; None if there is no rule, or if it could not be stored."""
+        """Return the rule with keys, or None if there is no rule or it could not be stored."""
         rule: Rule | None = described.get("rule")
         if rule is None:
             return None
@@ -93,7 +93,7 @@ class RuleReader:
         return False
 
     def _find(self, name: str, said: str, path: Path) -> Question | None:
-        """Find an earlier question; None if it is missing or has problems itself."""
+        """Find an earlier question, or return None if it is missing or itself has problems."""
         if name not in self.names:
             self._add(f"No question is named “{said}”.", *path)
         elif self.names[name] >= self.place:

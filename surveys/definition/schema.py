@@ -1,4 +1,4 @@
-"""The JSON Schema of definitions, made from the forms and models that hold each limit."""
+"""The JSON Schema of definitions, built from the forms and models that define each limit."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from surveys.models.settings import SETTINGS
 from surveys.releasing.choice import MOST_PERCENT, MOST_PLANNED, PLANNABLE
 
 Schema = dict[str, Any]
-# The end of a text. In Python, $ would also match before a line break at the end.
+# Matches the end of a text. In Python, $ would also match before a final line break.
 _END = r"(?![\s\S])"
-# Control characters, lone surrogates, and signs that change the order of a text.
+# Control characters, lone surrogates, and characters that reorder text.
 _REFUSED = r"\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 LINE = rf"^[^\u0000-\u001f{_REFUSED}]*{_END}"
 LINES = rf"^[^\u0000-\u0009\u000b-\u001f{_REFUSED}]*{_END}"
@@ -143,7 +143,7 @@ def build_schema() -> Schema:
 
 
 def _describe_rule() -> Schema:
-    """Describe a stored rule: a condition on one question, or conditions that are joined."""
+    """Describe a stored rule, which is a condition on one question or joins other rules."""
     itself = {"$ref": "#/$defs/rule"}
     several = {"type": "array", "minItems": 2, "items": itself}
     shapes = [["name", "is"], ["all"], ["any"], ["not"]]
@@ -188,7 +188,7 @@ def _describe_question(name: str, form: type[QuestionForm]) -> Schema:
     fields.pop("name", None)
     fields.pop("short_label", None)
     described |= {key: _describe_field(key, field) for key, field in fields.items()}
-    # Importers write flips for every question. Where nothing is scrambled, they have no effect.
+    # Importers write flips for every question. Flips have no effect if nothing is scrambled.
     described["flips"] = _whole(1, 49)
     return {
         "type": "object",
@@ -223,12 +223,12 @@ def _describe_field(key: str, field: forms.Field) -> Schema:
         return {"type": "boolean"}
     if key == "output":
         return {"enum": list(Output.values)}
-    assert isinstance(field, forms.TypedChoiceField)  # the strength, replaced by all strengths
+    assert isinstance(field, forms.TypedChoiceField)  # flips, which the caller describes
     return {}
 
 
 def _describe_setting(name: str) -> Schema:
-    """Describe a setting by its model field, with the default for definitions that leave it out."""
+    """Describe a setting by its model field, with the default that applies if it is left out."""
     stored = Survey._meta.get_field(name)
     assert isinstance(stored, models.Field)
     described = _describe_stored(name, stored)

@@ -1,4 +1,4 @@
-"""Compare a document with the JSON Schema, and describe differences in sentences for people."""
+"""Compare a document with the JSON Schema, and describe the differences in sentences for people."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _build_validator() -> Draft202012Validator:
 
 
 def find_structure_problems(definition: Any) -> list[Problem]:
-    """List where a document differs from the schema, at most MOST_PROBLEMS places.
+    """List the places in which a document differs from the schema, up to MOST_PROBLEMS.
 
-    Raises InvalidDefinition if the document is not a definition of this version, or too large to
+    Raises InvalidDefinition if the document is not a definition of this version or is too large to
     compare.
     """
     problems = measure(definition)
@@ -77,7 +77,7 @@ def _describe(error: ValidationError) -> Iterator[Problem]:
     ):
         yield _at((*path, error.instance), f"The key is wrong: {_say(error, schema)}")
     elif error.validator not in ("minimum", "maximum") or isinstance(error.instance, int):
-        yield _at(path, _say(error, schema))  # other numbers are not whole, which is reported
+        yield _at(path, _say(error, schema))  # a number that is not whole has its own error
 
 
 def _say(error: ValidationError, schema: dict[str, Any]) -> str:

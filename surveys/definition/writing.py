@@ -1,8 +1,8 @@
 """Write the content of a checked definition into a draft, new or stored.
 
 A question with the same name, a plan with the same answers and a translation into the same language
-keep their rows. Forms that are open elsewhere therefore still find their rows, and notice the
-change.
+keep their database rows. Forms that are open elsewhere therefore still find these rows, and notice
+the change.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
 
-# Positions of new questions until all are placed. Stored questions have far lower positions.
+# Added to the positions of new questions until all are placed. Stored positions are far lower.
 _NEW = 20_000
 
 
 def write_content(survey: Survey, checked: Checked) -> None:
-    """Write questions, plans and translations; the caller writes settings and holds the lock."""
+    """Write questions, plans and translations. The caller writes settings and holds the lock."""
     keys = _write_questions(survey, checked)
     _write_plans(
         survey.planned_comparisons,
@@ -38,7 +38,7 @@ def write_content(survey: Survey, checked: Checked) -> None:
 
 
 def _write_questions(survey: Survey, checked: Checked) -> dict[str, str]:
-    """Write all questions in order; return the new key for each key in the definition."""
+    """Write all questions in order, and map each key in the definition to the stored key."""
     stored = {_identify(question): question for question in survey.questions.all()}
     kept = {_identify(question) for question in checked.questions}
     survey.questions.exclude(pk__in=[stored[one].pk for one in kept & stored.keys()]).delete()
@@ -64,7 +64,7 @@ def _write_questions(survey: Survey, checked: Checked) -> dict[str, str]:
 
 
 def _identify(question: Question) -> tuple[str, str]:
-    """Identify a question by its name, and an information text, which has none, by its words."""
+    """Identify a question by its name, or an information text, which has no name, by its words."""
     return question.name, "" if question.name else question.text
 
 
@@ -78,7 +78,7 @@ def _refer(release: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any
 
 
 def _write_plans(plans: Any, wanted: list[dict[str, Any]]) -> None:
-    """Keep plans up to the first difference; delete the others, and write the rest again."""
+    """Keep stored plans up to the first difference, delete the others, and create the rest."""
     stored = list(plans.all())
     same = 0
     while same < min(len(stored), len(wanted)) and all(

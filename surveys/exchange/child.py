@@ -1,6 +1,6 @@
 """Read an uploaded file in a separate process with limits on its time and memory.
 
-Files come from anywhere, and the code that unpacks and parses them is not ours. The process has no
+Files come from anywhere, and third-party libraries unpack and parse them. The process has no
 settings, no secrets and no database. It reads the file from standard input and writes the result as
 JSON.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 MEMORY_BYTES = 300_000_000
 CPU_SECONDS = 10
-# Long enough on a busy machine, and shorter than the lease of an import.
+# This is long enough on a busy machine, and shorter than the lease of an import.
 WALL_SECONDS = 40
 MOST_WRITTEN = 30_000_000
 COMMAND = ("-B", "-m", "surveys.exchange.child")
@@ -28,7 +28,7 @@ TOO_MUCH = (
 
 
 def read_in_child(content: bytes, *, name: str) -> dict[str, Any]:
-    """Return what the child wrote: `parsed`, or the `problem` of the file."""
+    """Return what the child process wrote: `parsed`, or the `problem` of the file."""
     try:
         ended = subprocess.run(  # noqa: S603 # a fixed command
             [sys.executable, *COMMAND],
@@ -71,8 +71,8 @@ def main() -> None:
         written = json.dumps({"problem": str(problem)})
     except MemoryError:
         written = ""
-    # Measured here, so that the parent never holds too much. A thousand cells can share one long
-    # text.
+    # The result is measured here, so that the parent never holds too much. A thousand cells can
+    # share one long text.
     too_much = not written or len(written) > MOST_WRITTEN
     sys.stdout.write(json.dumps({"problem": TOO_MUCH}) if too_much else written)
 

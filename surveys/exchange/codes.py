@@ -1,4 +1,4 @@
-"""Codes that a formula computes from a total: the band, or whether a cut-off is reached."""
+"""Codes that a formula computes from a total: the band, or whether the total reaches a cut-off."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOTAL = Codes(content={"output": Output.TOTAL})
 def find_codes(steps: Sequence[Step], *, low: int, high: int, names: Mapping[str, str]) -> Codes:
     """Find the codes of totals from `low` to `high`. `names` maps results to lines of bands.
 
-    Raises NoCodes.
+    Raises NoCodes if the results cannot be codes of a scale.
     """
     if not steps:
         return TOTAL
@@ -76,7 +76,7 @@ def _list_bands(steps: Sequence[Step], *, low: int, high: int) -> list[tuple[int
 
 
 def _write_band(low: int, high: int, result: str, *, name: str) -> str:
-    """Write the line of a band; keep the file's line for these totals if there is one."""
+    """Write the line of a band, or keep the file's line for these totals if there is one."""
     try:
         band = parse_band(name)
     except ValueError:

@@ -1,6 +1,6 @@
 """Turn a file's questions into the definition of a draft, and say what became of each row.
 
-The forms for single questions check every question, so no page would refuse what is created.
+The forms for single questions check every question, so no page would refuse a created question.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of a row. A note has a column, its text, a sentence, and whether it matters."""
+    """The outcome of a row. A note has a column, its text, a reason, and whether it matters."""
 
     listed: Listed
     sheet: str = ""
@@ -47,7 +47,7 @@ class Outcome:
     reason: str = ""
     column: str = ""
     notes: list[tuple[str, str, str, bool]] = field(default_factory=list)
-    cells: list[tuple[str, str]] = field(default_factory=list)  # of a row that is left out
+    cells: list[tuple[str, str]] = field(default_factory=list)  # the cells of a row left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +72,11 @@ class _NoRule(Exception):
 class _Drafter:
     def __init__(self, parsed: Parsed) -> None:
         self.parsed, self.lines = parsed, parsed.lines
-        self.known: list[Question] = []  # unsaved; their keys are negative
-        self.found: dict[str, tuple[Item, Question]] = {}  # by names in the file
+        self.known: list[Question] = []  # unsaved questions, which have negative keys
+        self.found: dict[str, tuple[Item, Question]] = {}  # keyed by names in the file
         self.written: list[dict[str, Any]] = []
         self.names = Names()
-        self.became: dict[int, list[str]] = {}  # by line
+        self.became: dict[int, list[str]] = {}  # keyed by line
         self.used: set[int] = set()
         self.repeated = Counter(item.name for item in parsed.items if item.name)
         self.numbers = {True: 0, False: 0}
@@ -141,7 +141,7 @@ class _Drafter:
                 self.lines[number].leave(reason)
 
     def _check(self, item: Item, line: Line) -> Question | None:
-        """Return the question if its form accepts it, perhaps after some cells are left out."""
+        """Return the question if its form accepts it, if necessary after leaving out some cells."""
         form_type, content = QUESTION_FORMS[item.content["type"]], dict(item.content)
         if "text" in content and not content["text"]:
             self._leave(item, "It has no text.")
@@ -184,7 +184,7 @@ class _Drafter:
         return form.candidate()
 
     def _find_rule(self, item: Item) -> str:
-        """Write the rule in authors' notation; if this is impossible, note why."""
+        """Write the rule in authors' notation, or note why this is impossible."""
         if item.rule is None:
             return ""
         try:
@@ -196,7 +196,7 @@ class _Drafter:
             return ""
 
     def _note_rule(self, item: Item, reason: str) -> None:
-        """Note why a rule is left out; for a score, also note this in the rows of its items."""
+        """Note why a rule is left out. For a score, also note this in the rows of its items."""
         elsewhere = "the items’ rule" if item.members else "the group’s rule"
         line, column = self.lines[item.line], item.rule_column
         line.note(column if column in line.cells else elsewhere, reason)
@@ -251,7 +251,7 @@ class _Drafter:
         return int(self.found[item.same_fact][1].pk)
 
     def _write(self, item: Item, question: Question, line: Line) -> dict[str, Any]:
-        """Write a question for the definition, and name it."""
+        """Write a question for the definition, and choose its name."""
         written: dict[str, Any] = {}
         if question.described.is_answered:
             written = self.names.choose(str(question.pk), item.name, question.text)
@@ -279,7 +279,7 @@ class _Drafter:
         return self.lines[next(same).line].row
 
     def _list_texts(self) -> dict[str, int | None]:
-        """Map each text to the line where it first occurs; None stands for the title."""
+        """Map each text to the line where it first occurs. The title has None instead of a line."""
         texts: dict[str, int | None] = {self.parsed.settings["title"]: None}
         if consent := self.parsed.settings.get("consent"):
             texts[consent] = self.parsed.settings_line

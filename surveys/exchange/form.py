@@ -1,4 +1,4 @@
-"""The form for uploading a questionnaire of another program, and the largest file it accepts."""
+"""The form for uploading another program's questionnaire, and the largest size that it accepts."""
 
 from __future__ import annotations
 

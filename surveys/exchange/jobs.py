@@ -26,10 +26,10 @@ from surveys.models.imports import KEPT
 logger = logging.getLogger(__name__)
 # The lease is longer than the child process may take (child.WALL_SECONDS).
 QUEUE = Queue(model=Import, lease=timedelta(minutes=1), pause=timedelta(seconds=5))
-# Imports of one account that are not drafts yet.
+# The most imports of one account that are not drafts yet.
 KEPT_PER_ACCOUNT = 5
 GAVE_UP = "This file could not be read. Nothing was created. Upload it again, or a simpler one."
-# The key of a second definition and its lists, in which the items of scores stay questions.
+# The key of a second definition and its outcomes, in which the items of scores stay questions.
 SINGLY = "singly"
 TOO_OLD = "The upload is more than an hour old and was deleted. Upload the file again."
 
@@ -39,7 +39,7 @@ def find_imports_to_read() -> QuerySet[Import]:
 
 
 def store_upload(*, owner: User, name: str, content: bytes) -> Import:
-    """Store a file until a worker reads it. Delete the account's oldest uploads to make room."""
+    """Store a file until a worker reads it, and delete the account's oldest uploads if needed."""
     shown = "".join(filter(str.isprintable, name))[:200]
     upload = Import.objects.create(owner=owner, name=shown, content=content)
     waiting = Import.objects.filter(owner=owner, survey__isnull=True).order_by("-pk")
@@ -49,7 +49,7 @@ def store_upload(*, owner: User, name: str, content: bytes) -> Import:
 
 
 def read_upload(*, import_id: int) -> bool:
-    """Read a file; False if nothing was due or another worker has it."""
+    """Read a file, or return False if nothing was due or another worker has the file."""
     upload = QUEUE.claim(Import.objects.filter(pk=import_id))
     if upload is None:
         return False
@@ -72,7 +72,7 @@ def read_upload(*, import_id: int) -> bool:
         QUEUE.store(upload, content=None, definition=definition, outcomes=drafted.outcomes)
     except Exception as error:
         if not QUEUE.mine(upload).exists():
-            return False  # it was deleted in the meantime
+            return False  # the upload was deleted in the meantime
         # The exception is not logged, because it may contain words of the file.
         logger.error("reading the import %s failed: %s", upload.pk, type(error).__name__)
         QUEUE.put_back(upload)
@@ -87,9 +87,10 @@ def _fail(upload: Import, problem: str) -> None:
 
 @transaction.atomic
 def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
-    """Create the draft of an import, once; None if the import was deleted or never read.
+    """Create the draft of an import, once, or return None if the import was deleted or never read.
 
-    With `singly`, the items of scores stay questions. Pressing twice returns the same draft.
+    With `singly`, the items of scores stay questions. Pressing the button twice returns the same
+    draft.
     """
     locked = Import.objects.select_for_update().filter(pk=upload.pk).first()
     if locked is None:
@@ -113,6 +114,6 @@ def forget_imports() -> None:
     now = timezone.now()
     is_old = Q(uploaded_at__lt=now - KEPT) | Q(uploaded_at__gt=now + KEPT)  # or the clock was set
     found = Q(survey__isnull=True) & is_old | Q(survey__waves__isnull=False)
-    # A sweep that finds nothing must not write.
+    # If there is nothing to delete, nothing must be written.
     if old := list(Import.objects.filter(found).values_list("pk", flat=True)):
         Import.objects.filter(pk__in=old).delete()

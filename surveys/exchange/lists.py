@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _TITLES = {"left": "Left out", "changed": "Changed", "taken": "Taken over"}
-# A longer list is folded, so that the three fit on a screen or two.
+# A longer list is folded, so that the three lists fit on a screen or two.
 _MOST_OPEN = 25
 
 

@@ -1,4 +1,4 @@
-"""The names of imported questions: the file's names where Murmur's rules allow them."""
+"""The names of imported questions: the names in the file, changed as Murmur's rules require."""
 
 from __future__ import annotations
 

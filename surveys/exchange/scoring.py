@@ -1,7 +1,7 @@
 """Turn the sums of a file into scores, which ask their items and send one or two codes.
 
-A code is the total, or what another formula computes from it. A sum that no score can express is
-left out with the reason, and its items stay questions.
+A code is the total, or what another formula computes from the total. A sum that no score can
+express is left out, with the reason, and its items stay questions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _NoScore(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Mark:
-    """How an item's numbers follow from the score's values; `rest` is the remaining constant."""
+    """The relation of an item's numbers to the score's values. `rest` is a remaining constant."""
 
     weight: int
     is_reversed: bool
@@ -48,9 +48,10 @@ class _Mark:
 
 
 def settle_scores(parsed: Parsed, *, singly: bool = False) -> None:
-    """Replace the items of each sum by a score, or leave the sum out.
+    """Replace the items of each sum with a score, or leave the sum out.
 
-    If two sums add the same item, the first sum gets it. A score takes the place of its first item.
+    If two sums add the same item, the first sum keeps it. A score takes the place of its first
+    item.
     """
     _Settler(parsed).settle(singly=singly)
 
@@ -59,11 +60,11 @@ class _Settler:
     def __init__(self, parsed: Parsed) -> None:
         self.parsed, self.lines = parsed, parsed.lines
         self.named: dict[str, list[Item]] = {}
-        self.needed: dict[str, int] = {}  # by name, the row of a question that refers to the name
-        self.answers: dict[int, list[tuple[str, str]]] = {}  # by line
-        self.items_of: dict[str, str] = {}  # by name, the score that has the item
-        self.scales: dict[tuple[str, ...], Item] = {}  # by the terms of the scale's total
-        self.have_seconds: set[int] = set()  # the lines of scales
+        self.needed: dict[str, int] = {}  # maps a name to the row of a question that refers to it
+        self.answers: dict[int, list[tuple[str, str]]] = {}  # keyed by line
+        self.items_of: dict[str, str] = {}  # maps the name of an item to its score
+        self.scales: dict[tuple[str, ...], Item] = {}  # keyed by the terms of the scale's total
+        self.have_seconds: set[int] = set()  # the lines of scales that have a second code
         self.computed = [item for item in parsed.items if item.terms]
         for item in parsed.items:
             self.named.setdefault(item.name, []).append(item)
@@ -106,9 +107,9 @@ class _Settler:
         ]
 
     def _list_unsent(self) -> set[int]:
-        """List the lines of totals that an export of Murmur contains only to compute codes.
+        """List the lines of totals that an export of Murmur contains only for computing codes.
 
-        Such totals have neither a text nor a strength. Totals of other files are sent.
+        Such totals have neither a text nor a strength. Totals in files of other programs are sent.
         """
         read = {term["name"] for one in self.computed if one.flips_column for term in one.terms}
         return {
@@ -125,7 +126,7 @@ class _Settler:
             line.leave(f"{NO_SCORE} What is computed from it was left out.", item.terms_column)
 
     def _find_total(self, item: Item) -> Item:
-        """Find the sum whose total an item sends or cuts into bands, in its row or in another."""
+        """Find the sum, in this row or another, whose total an item sends or cuts into bands."""
         if not item.steps:
             return item
         names = {term["name"] for term in item.terms} - {""}
@@ -148,7 +149,7 @@ class _Settler:
         return total
 
     def _build(self, score: Item, total: Item) -> list[Item]:
-        """Write the content of the score; return its items in the order in which they are asked."""
+        """Write the content of the score, and return its items in the order they are asked."""
         terms: dict[str, list[Mapping[str, Any]]] = {}
         for term in total.terms:
             terms.setdefault(term["name"], []).append(term)
@@ -337,7 +338,7 @@ def _list_values(item: Item, answers: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _read_numbers(values: Sequence[str]) -> Numbers:
-    """Read values as numbers; return no numbers if one value is not a number."""
+    """Read values as numbers, or return no numbers if one of the values is not a number."""
     return tuple(map(float, values)) if all(map(_NUMBER.fullmatch, values)) else ()
 
 
@@ -361,9 +362,10 @@ def _count(item: Item, terms: Sequence[Mapping[str, Any]], values: Sequence[str]
 def _find_base(
     values: Sequence[Numbers], counted: Sequence[Numbers], constant: float
 ) -> tuple[Numbers, list[_Mark]]:
-    """Find numbers for the answers that all items count, as they are or reversed.
+    """Find numbers for the shared answers that fit all items, as they are or reversed.
 
-    The values in the file are tried first, then the numbers of the item with the smallest range.
+    The values in the file are tried first, and then the numbers of each item, beginning with the
+    smallest range.
     """
     rest = None
     whole = [one for one in values if one and all(number.is_integer() for number in one)]
@@ -388,7 +390,7 @@ def _find_base(
 
 
 def _mark(base: Numbers, counted: Sequence[Numbers]) -> Iterator[_Mark]:
-    """Compare items with the numbers in `base`; leave out items that do not fit."""
+    """Compare items with the numbers in `base`, and leave out items that do not fit."""
     low, high = min(base), max(base)
     if low == high:
         return
@@ -415,7 +417,7 @@ def _write_item(item: Item, mark: _Mark) -> str:
 
 
 def _check_form(content: Mapping[str, Any]) -> None:
-    """Check the authors' form now, because items must stay questions if it refuses the score."""
+    """Check the authors' form now. If the form refuses the score, the items must stay questions."""
     data = dict(ScoreForm().initial) | {
         name: "\n".join(value) if isinstance(value, list) else value
         for name, value in content.items()

@@ -1,4 +1,4 @@
-"""Records every file and API reply with figures, because these cannot be recalled."""
+"""Records every download of a file or API reply with figures, which cannot be recalled."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ DOWNLOADS: Mapping[str, Kind] = {
 def record_downloads(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Build middleware that writes the row of a file before its first byte is sent.
+    """Build middleware that records a download before the first byte of the file is sent.
 
-    Published figures are left out. Their readers are not recorded, and the session is not read.
+    Downloads of published figures are left out: their readers are not recorded, and the session is
+    not read.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -53,7 +54,7 @@ def record_downloads(
 
 
 def find_download(request: HttpRequest, response: HttpResponse) -> Kind | None:
-    """Return the kind of file that a response sends; None for a page or a reply without figures."""
+    """Return the kind of file in a response, or None for a page or a reply without figures."""
     match = request.resolver_match
     if response.status_code != HTTPStatus.OK or request.method != "GET" or match is None:
         return None
@@ -66,7 +67,7 @@ def find_download(request: HttpRequest, response: HttpResponse) -> Kind | None:
 
 
 def _find_action(view: str, kind: Kind) -> Action:
-    """Return the action that a view requires; views of the API declare theirs elsewhere."""
+    """Return the action that a view requires. Views of the API declare their actions elsewhere."""
     by_default = Action.READ if kind == Kind.RESULTS else Action.EXPORT
     return list_needs().get(view, (by_default, None))[0]
 
@@ -75,7 +76,7 @@ def _find_action(view: str, kind: Kind) -> Action:
 def _record(request: HttpRequest, kind: Kind) -> None:
     match = request.resolver_match
     assert match is not None
-    # Locked, so that the survey cannot be deleted before the download is recorded.
+    # The row is locked, so that the survey cannot be deleted before the download is recorded.
     locked = Survey.objects.select_for_update(no_key=True)
     survey = locked.filter(slug=match.kwargs["slug"]).first()
     if survey is None:

@@ -1,6 +1,7 @@
-"""Writes the history of a survey: one row for each act, in the transaction of the act.
+"""Writes the history of a survey: one row for each act, in the same transaction as the act.
 
-Acts that are also logged get their line in the log here, once the transaction is committed.
+For acts that are also logged, the line in the log is written here, once the transaction is
+committed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from accounts import audit
 from accounts.acting import acting_account, reading_account
 from surveys.models import HistoryChanges, HistoryRow, Kind, Survey, Verb, Wave, today
 
-Change = tuple[str, Any, Any]  # what, before, after
-# The names of acts in the log (docs/operations.md). The log leaves out changes of drafts, and the
+Change = tuple[str, Any, Any]  # what was changed, the value before, and the value after
+# The names of acts in the log (docs/operations.md). The log leaves out changes to drafts and the
 # times at which people saw results.
 LOGGED: Mapping[tuple[Verb, Kind], str] = {
     (Verb.OPENED, Kind.SURVEY): "survey-opened",
@@ -46,10 +47,10 @@ def record(
     changes: Sequence[Change] = (),
     facts: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write the row of an act, in the transaction of the act.
+    """Write the row of an act, in the same transaction as the act.
 
-    An act that locks other rows must call `lock_survey` before it does. `facts` about the act also
-    go into its line of the log. They must not contain anything that a person typed.
+    An act that locks other rows must call `lock_survey` first. `facts` about the act are also
+    written to its line in the log, and must not contain anything that a person typed.
     """
     assert connection.in_atomic_block, "the act and its row must be one transaction"
     account = acting_account()
@@ -74,7 +75,7 @@ def _record_first_look(survey: Survey, *, account: int, day: date) -> None:
 def record_seen(survey: Survey) -> None:
     """Record, at most once a day, that the reader of this page saw results of the survey.
 
-    The row is written before the results are sent, so that no one sees results without a row.
+    The row is written before the results are sent, so that no one sees results unrecorded.
     """
     account, day = reading_account(), today()
     if account is not None and not _find_looks(survey, account=account, day=day).exists():
@@ -98,14 +99,15 @@ def record_ending(survey: Survey, wave: Wave) -> None:
 def lock_survey(survey: Survey) -> None:
     """Lock the row of a survey, so that the numbers of its history have no gaps.
 
-    Deleting the survey locks this row first. An act that locks other rows must do the same, or the
-    two could wait for each other. Raises Survey.DoesNotExist if the survey was deleted.
+    Deleting the survey locks this row first. An act that locks other rows must also lock this row
+    first, or the act and the deletion could wait for each other. Raises Survey.DoesNotExist if the
+    survey was deleted.
     """
     Survey.objects.select_for_update(no_key=True).only("pk").get(pk=survey.pk)
 
 
 def keep_until(day: date) -> date:
-    """Return the last day on which a row must be kept: the end of a year."""
+    """Return the last day on which a row must be kept, which is the last day of a year."""
     return date(min(day.year + settings.HISTORY_YEARS, date.max.year), 12, 31)
 
 

@@ -1,4 +1,4 @@
-"""Hourly work on the history, and its changes when the survey is deleted."""
+"""Hourly upkeep of the history, and deletion of a survey with the details of its changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _WRITE_AGAIN = (
         "h.slug = c.slug AND h.number = c.number AND h.day >= %(since)s AND h.day < %(today)s"
     ),
 )
-# A survey's row may keep the number of the transaction that created it, so it keeps the day only.
+# A survey's row may keep the number of the transaction that created it. Only the day of creation is
+# therefore kept, not the moment.
 _KEEP_THE_DAY = """
     UPDATE surveys_survey SET created_at = date_trunc('day', created_at, 'UTC') WHERE id IN (
         SELECT id FROM surveys_survey WHERE created_at <> date_trunc('day', created_at, 'UTC')
@@ -28,11 +29,11 @@ _KEEP_THE_DAY = """
 
 
 def record_endings() -> None:
-    """Record which surveys a date or cap closed on an earlier day.
+    """Record which surveys were closed by a date or cap on an earlier day.
 
-    The end of a survey with a cap is the moment of its last report. A row of the
-    same day would come between rows of acts by people, whose times are in a log. The row would
-    therefore date the last report. Until the next day, only the wave stores the moment.
+    A survey with a cap ends at the moment of its last report. A row written on the same day would
+    stand between rows of acts by people, whose times are in a log, and would therefore date the
+    last report. Until the next day, only the wave stores the moment.
     """
     written = HistoryRow.objects.filter(slug=OuterRef("survey__slug"), verb=Verb.ENDED)
     waves = Wave.objects.electronic().closed().exclude(ending=Wave.Ending.OWNER)
@@ -46,10 +47,10 @@ def record_endings() -> None:
 
 
 def hide_moments() -> None:
-    """Give all rows of a past day the same hidden transaction number; forget when drafts began.
+    """Give rows of past days one hidden transaction number, and forget at what time drafts began.
 
-    With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
-    all day, like a clock. SQLite has none.
+    PostgreSQL stores with each row the number of the transaction that wrote it. These numbers rise
+    all day, like a clock. SQLite has no such numbers.
     """
     if connection.vendor != "postgresql":
         return
@@ -60,19 +61,19 @@ def hide_moments() -> None:
                 cursor.execute(statement, days)
         cursor.execute(_KEEP_THE_DAY)
         for table in (HistoryRow, HistoryChanges, Survey):
-            cursor.execute(f"VACUUM {table._meta.db_table}")  # removes the old versions
+            cursor.execute(f"VACUUM {table._meta.db_table}")  # removes the old versions of rows
 
 
 @transaction.atomic
 def forget_old_rows() -> None:
-    """Delete rows after their last day. The database refuses to delete other rows."""
+    """Delete rows once their last day is past. The database refuses to delete other rows."""
     HistoryRow.objects.filter(kept_until__lt=today()).delete()
     kept = HistoryRow.objects.filter(slug=OuterRef("slug"), number=OuterRef("number"))
     HistoryChanges.objects.filter(~Exists(kept)).delete()
 
 
 def delete_with_changes(survey: Survey) -> None:
-    """Delete a survey's row and the details of changes in its history. The history itself stays.
+    """Delete a survey and the details of changes in its history. The history's rows stay.
 
     The database requires that the row about the deletion is written first.
     """

@@ -14,12 +14,12 @@ from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
-    """Derive the coins' manifest from the browsers' manifest; None if no question suits coins.
+    """Derive the coins' manifest from the browsers', or return None if no question suits coins.
 
-    The coins' wave has no cap, because it closes with the browsers' wave. It has no expected number
-    of people, because the author's number is about browsers. Everyone is asked all questions, one
-    after the other, even if browsers draw a random subset. Comparisons and planned releases use
-    the browsers' wave only.
+    The coins' wave has no cap, because it closes with the browsers' wave. The wave has no expected
+    number of people, because the author's number is about browsers. Everyone is asked all questions
+    of this wave, one after the other, even if browsers draw a random subset. Comparisons and
+    planned releases use only the browsers' wave.
     """
     if not manifest.coin_questions:
         return None

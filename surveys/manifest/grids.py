@@ -1,7 +1,7 @@
 """Find questions that share a page, as rows with the same answers.
 
 The JavaScript version is surveys/respondent/client/parts/grid.js. The items of a score are also
-such rows.
+rows with the same answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TYPES_IN_GRIDS = (QuestionType.YES_NO, QuestionType.CHOICE, QuestionType.SCALE)
 
 
 def fits(before: ManifestQuestion, question: ManifestQuestion) -> bool:
-    """Return whether two questions can be rows of one table, for the same people and answers.
+    """Return whether two questions can be rows of one table, with the same answers and rule.
 
     If the rules are the same, either all rows are asked or none is, so the page reveals no more
     than a single row would.
@@ -47,7 +47,7 @@ def drop_marks(questions: Sequence[ManifestQuestion]) -> tuple[ManifestQuestion,
 
 
 def list_grids(questions: Sequence[ManifestQuestion]) -> list[list[ManifestQuestion]]:
-    """Group the questions that share pages; most groups have one question."""
+    """Group the questions that share pages. Most groups have only one question."""
     grids: list[list[ManifestQuestion]] = []
     for question in questions:
         if question.together and grids:
@@ -69,6 +69,6 @@ def count_pages(grid: Sequence[ManifestQuestion]) -> int:
 
 
 def shares_pages(questions: Sequence[ManifestQuestion]) -> bool:
-    """Return whether pages and questions differ in number because rows share their answers."""
+    """Return whether there are more or fewer pages than questions because rows share answers."""
     grids = list_grids(questions)
     return any(len(grid) > 1 or (grid[0].score and count_pages(grid) != 1) for grid in grids)

@@ -22,13 +22,13 @@ LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
 NAMES = dict(LANGUAGES)
 _TAGS = {"zh-hans": "zh-Hans"}
 _RIGHT_TO_LEFT = ("ar",)
-# The translated fields of a survey itself, not of its questions, and what authors call them.
+# The translated fields of a survey itself, not of its questions, with authors' names for them.
 WORDS = {one.name: one.metadata[TRANSLATED] for one in fields(Manifest) if one.metadata}
 INFORMATION_TEXT = "information_text"  # unlike a question, it may have paragraphs
 
 
 def language_tag(language: str) -> str:
-    """Return the language as the lang attribute spells it."""
+    """Return the language as the lang attribute of HTML spells it."""
     return _TAGS.get(language, language)
 
 
@@ -37,7 +37,7 @@ def direction(language: str) -> str:
 
 
 def negotiate(header: str, offered: Collection[str]) -> str:
-    """Return the offered language that Accept-Language ranks highest, or else the first offered."""
+    """Return the offered language that Accept-Language ranks highest, or else the first one."""
     for wanted, _ in parse_accept_lang_header(header):
         # People who ask for any form of Chinese prefer zh-hans to another language.
         candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
@@ -51,7 +51,7 @@ def negotiate(header: str, offered: Collection[str]) -> str:
 class SourceText:
     """Words that an author wrote, and where they first appear, such as "Question 3, answer 2".
 
-    `kinds` are the fields of the survey or a question that contain the words, one for each place.
+    `kinds` are the fields of the survey or of questions that contain the words, one for each place.
     The text of an information page has the kind INFORMATION_TEXT.
     """
 
@@ -111,7 +111,7 @@ def translate_own_words(manifest: Manifest, language: str) -> dict[str, str]:
 
 
 def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
-    """Write a translation's words as frozen JSON, keyed by the source words.
+    """Write a translation's words as the JSON to be frozen, keyed by the source words.
 
     Only words of the author that are still in use are written. The Yes and No that Murmur provides
     are left out, because an author's option "No" may need another translation.
@@ -125,7 +125,7 @@ def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
 
 
 def hash_words(words: str) -> str:
-    """Return the hash of these words, which the manifest contains and browsers check."""
+    """Return the hash of these words. The manifest contains this hash, and browsers check it."""
     return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 
@@ -135,9 +135,9 @@ def read_words(words: str) -> dict[str, str]:
 
 
 def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
-    """Return the manifest in another of its languages; untranslated words stay as they are.
+    """Return the manifest in another of its languages. Untranslated words stay as they are.
 
-    `words` are the frozen words of that language; empty for the author's own language.
+    `words` are the frozen words of that language. They are empty for the author's own language.
     """
     if language not in manifest.translations:
         return manifest

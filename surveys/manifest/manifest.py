@@ -28,11 +28,12 @@ from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import leaves
 from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, TWO_COINS
 
-# The byte in a report for a question that was not drawn for the person; on the wire it is "~".
+# The byte in a report for a question that was not drawn for the person. On the wire, it is "~".
 NOT_DRAWN = 255
-# More would not fit into the largest report that the intake reads (aggregator/intake/wire.py).
+# More symbols would not fit into the largest report that the intake reads
+# (aggregator/intake/wire.py).
 MOST_SYMBOLS = 3963
-# The metadata key of translated fields; its value is what authors call the field.
+# The metadata key of translated fields. Its value is authors' name for the field.
 TRANSLATED = "translated"
 # Authors must acknowledge a smaller minimum batch K at the launch.
 SMALLEST_USUAL_BATCH = 50
@@ -48,7 +49,7 @@ MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 def find_crowd(*, minimum_batch: int, display_minimum: int) -> int:
     """Return C, the least number of reports that an exact figure or a row of a file may describe.
 
-    Someone who sent all but one of these reports can infer the remaining one. Singling out one
+    Someone who sent all but one of these reports can infer the remaining report. Singling out one
     person therefore takes C - 1 made-up reports (decision 55).
     """
     return max(BATCHES_IN_CROWD * minimum_batch, display_minimum)
@@ -79,7 +80,7 @@ class Publication(TextChoices):
 class Manifest:
     survey: str
     wave: int
-    # Fields with metadata are translated. They are in the order in which respondents read them.
+    # Fields with metadata are translated, and are in the order in which respondents read them.
     title: str = field(metadata={TRANSLATED: "Title"})
     organization: str = field(default="", metadata={TRANSLATED: "Organization"})
     contact: str = field(default="", metadata={TRANSLATED: "Contact"})
@@ -94,16 +95,16 @@ class Manifest:
     opens: datetime | None
     closes: datetime | None
     cap: int | None
-    # How many people the author expects to answer; None if the author did not say.
+    # How many people the author expects to answer, or None if the author did not say.
     people_expected: int | None = None
-    # Unused since decision 59. The field is kept so that older manifests are serialized to the same
-    # bytes.
+    # Unused since decision 59. The field is kept so that older manifests are still serialized to
+    # the same bytes.
     concentration: int | None = None
-    # How many blocks of questions each person is asked; None for all.
+    # How many blocks of questions each person is asked, or None for all blocks.
     drawn: int | None = None
     notice_url: str = ""
     approval: str = ""
-    # The day on which everything is deleted, from 00:00 UTC on.
+    # The day on which everything is deleted, at 00:00 UTC at the earliest.
     delete_on: date | None = None
     help_phone: str = ""
     help_url: str = ""
@@ -111,12 +112,12 @@ class Manifest:
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices: bool = False
     quick_exit: bool = False
-    # Whether pages wait for Continue after an answer, instead of going on after one tap.
+    # Whether pages wait for Continue after an answer instead of going on after one tap.
     confirm_answers: bool = False
-    # It is None in manifests that are older than this key, which publish nothing.
+    # None in manifests that are older than this key. Such surveys publish nothing.
     publication: Publication | None = None
-    # Limits on the information that all releases together may reveal about one person. None unless
-    # the publication is protected.
+    # Limits on what all releases together may reveal about one person, or None unless publication
+    # is protected.
     release_epsilon_hundredths: int | None = None
     release_delta_nanos: int | None = None
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
@@ -127,15 +128,15 @@ class Manifest:
     # How many of the author's other surveys, including deleted ones, shared a question at the
     # launch. Manifests that are older than this key have 0.
     asked_elsewhere: int = 0
-    # Comparisons planned before the opening: names of indicators and factors, the outcome first
-    # (surveys.comparing.indicators).
+    # Comparisons planned before the survey opened. Each names indicators and factors, with the
+    # outcome first (surveys.comparing.indicators).
     planned_comparisons: tuple[tuple[str, ...], ...] = ()
-    # Releases planned before the opening, and drawn at the close in any case. None if the
+    # Releases planned before the survey opened, and drawn at the close in any case. None if
     # publication is not protected or the manifest is older than this key.
     planned_releases: tuple[ReleaseRequest, ...] | None = None
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
     sealed_half: bool = False
-    # The SHA-256 of the words in each further language, in base64url.
+    # The SHA-256 hash of the words in each further language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,7 +149,7 @@ class Manifest:
         self._check_releases()
 
     def _check_releases(self) -> None:
-        """Require both limits, in range, for protected publication, and no limits otherwise."""
+        """Require both limits, and in range, if publication is protected; otherwise allow none."""
         limits = {
             "release_epsilon_hundredths": (LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON),
             "release_delta_nanos": (0, MOST_RELEASE_DELTA),
@@ -174,17 +175,17 @@ class Manifest:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages that respondents can choose, the author's first."""
+        """The languages that respondents can choose, with the author's language first."""
         return (self.language, *self.translations)
 
     @property
     def asks_consent(self) -> bool:
-        """Whether a page before the first question asks people to agree, or how old they are."""
+        """Whether a page before the first question asks people to agree, or about their age."""
         return bool(self.consent or self.minimum_age)
 
     @property
     def contact_link(self) -> str:
-        """A link to the contact; empty unless the contact is only an address or a number."""
+        """A link to the contact, or empty unless the contact is only an address or a number."""
         return link_contact(self.contact)
 
     @property
@@ -208,7 +209,7 @@ class Manifest:
 
     @property
     def has_fixed_end(self) -> bool:
-        """Whether a date or a number of people, fixed before the opening, ends the survey."""
+        """Whether the survey ends at a date or number of people that was fixed before it opened."""
         return self.closes is not None or self.cap is not None
 
     @property
@@ -221,14 +222,14 @@ class Manifest:
 
     @property
     def people_planned(self) -> int | None:
-        """How many people to plan for: the number expected, or else the cap."""
+        """The number of people to plan for, which is the number expected, or else the cap."""
         return self.people_expected or self.cap
 
     @property
     def people_for_looks(self) -> int:
-        """The number of people at which intervals at looks are narrowest.
+        """The number of people at which the intervals of looks are narrowest.
 
-        The intervals are valid for any number of people.
+        These intervals are valid for any number of people.
         """
         return self.people_expected or UNKNOWN_PEOPLE
 
@@ -240,7 +241,7 @@ class Manifest:
         return question_fraction(drawn=self.drawn, questions=self.block_count)
 
     def find_asked_fraction(self, name: str) -> float:
-        """Return the fraction of people who get this question, rules ignored."""
+        """Return the fraction of people who get this question, without regard to rules."""
         return self.asked_fraction if name in self.blocks else 1.0
 
     @cached_property
@@ -258,7 +259,7 @@ class Manifest:
         return {name: numbers[old] for name, old in block.items()}
 
     def pick_drawn(self, values: Mapping[str, float]) -> list[float]:
-        """Return the values of the questions one person can be asked, chosen for the largest sum.
+        """Return values of questions that one person can be asked, chosen for the largest sum.
 
         Questions without a value count as zero.
         """
@@ -284,8 +285,8 @@ class Manifest:
     def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
         """List the scrambled questions that this question's rule refers to.
 
-        A second code of a scale also depends on the scale, because no one is asked one without the
-        other.
+        A second code of a scale also depends on the scale, because no one is asked for one of the
+        two without the other.
         """
         named = [self._question_of[leaf["name"]] for leaf in leaves(question.rule or {})]
         if question.is_second:
@@ -293,14 +294,14 @@ class Manifest:
         return tuple(dict.fromkeys(parent.name for parent in named if parent.is_scrambled))
 
     def deciders_of(self, question: ManifestQuestion) -> frozenset[str]:
-        """Name all questions that decide whether this one is asked, directly or through others."""
+        """Name all questions that decide, directly or through others, whether this one is asked."""
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule or {}))
         return frozenset[str]().union(
             *({decider.name} | self.deciders_of(decider) for decider in named)
         )
 
     def is_for_everyone(self, question: ManifestQuestion) -> bool:
-        """Return whether the figures describe no declared group, so that anyone may see them.
+        """Return whether a question's figures describe no declared group, so anyone may see them.
 
         If a declared question decides whether this one is asked, the figures describe exactly the
         people in a declared group.
@@ -309,7 +310,7 @@ class Manifest:
         return unscrambled.isdisjoint({question.name} | self.deciders_of(question))
 
     def name_in_files(self, name: str) -> str:
-        """Write the name of a question, symbol or indicator with the question's variable."""
+        """Replace the question in the name of a question, symbol or indicator with its variable."""
         return rename_in_files(name, {one.name: one.var for one in self.questions})
 
     @cached_property
@@ -350,7 +351,7 @@ class Manifest:
     def is_told_by_others(
         self, question: ManifestQuestion, *, apart_from: ManifestQuestion | None = None
     ) -> bool:
-        """Return whether a person's other codes can also reveal something about this answer."""
+        """Return whether codes of other questions can also reveal something about this answer."""
         return any(
             self.drawn != 1 or self.blocks[one.name] == self.blocks[question.name]
             for one in self.telling(question)
@@ -388,7 +389,7 @@ class Manifest:
 
     @cached_property
     def paths(self) -> PathLengths:
-        """The fewest and the most pages that people can see, information texts included."""
+        """The fewest and the most pages that people can see, including information texts."""
         return measure_paths(self.questions, blocks=self.blocks, drawn=self.drawn)
 
     @property
@@ -409,7 +410,7 @@ class Manifest:
         """The questions for people who toss two coins: those that they answer with Yes or No."""
         mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
         asked = [one for one in self.questions if self.coins and one.is_answered_yes_or_no]
-        # These questions may lack the first question about a fact, so find the first among them.
+        # The first question about a fact may not be among these, so find the first one that is.
         first: dict[str, str] = {}
         for one in asked:
             first.setdefault(self.facts[one.name], one.name)
@@ -431,11 +432,11 @@ class Manifest:
         return basic_epsilon(coins) if coins else 0.0
 
     def coin_epsilon_of(self, question: ManifestQuestion) -> float:
-        """Return the ε of one question with coins; 0 if it is not asked with coins."""
+        """Return the ε of one question with coins, or 0 if the question is not asked with coins."""
         return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
     def coin_statement_epsilon(self, question: ManifestQuestion) -> float:
-        """Add up the ε with coins of all questions that ask for this fact; 0 if there are none."""
+        """Add up the ε with coins of all questions that ask for this fact. The sum may be 0."""
         fact = self.facts[question.name]
         entries = [
             Entry(name=one.name, epsilon=one.epsilon)
@@ -447,7 +448,7 @@ class Manifest:
     def statement_epsilon(self, question: ManifestQuestion) -> float:
         """Return the ε of all codes that reveal something about the fact this question asks for.
 
-        These are its own codes, those of questions that depend on it, and those of all questions
+        These codes are those of the question, of questions that depend on it, and of all questions
         that ask for the same fact.
         """
         return self._statement_epsilons[question.name]

@@ -1,12 +1,12 @@
 """The numbers of questions, and the names of symbols, questions and items that rules refer to.
 
 Questions are numbered as respondents count them. Information texts have separate numbers.
-A question has one name: q3 in a manifest, a primary key in the database. Each item of a
-"select several" question adds its number (q3_2). The symbol that says whether such a question was
-answered adds the word "gate" (q3_gate). Only this module writes and reads these names. In manifests
-from earlier versions, the numbers in names also count information texts.
+A question has one name: q3 in a manifest, and a primary key in the database. The name of an item of
+a "select several" question ends with the item's number (q3_2). The name of the symbol that says
+whether such a question was answered ends with "gate" (q3_gate). Only this module writes and reads
+these names. In manifests from earlier versions, the numbers in names also count information texts.
 
-In files, a question also has a variable, such as used_cannabis. Nothing else uses it.
+In files, a question also has a variable, such as used_cannabis. Nothing else uses variables.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-# The greatest length of a variable. The longest suffix in files brings it to 32 characters, Stata's
-# limit.
+# The greatest length of a variable. With the longest suffix in files, such a variable has 32
+# characters, which is Stata's limit.
 MAX_NAME_LENGTH = 20
 MAX_LABEL_LENGTH = 80
-MAX_SOURCE_LENGTH = 200  # of the name in an imported file
+MAX_SOURCE_LENGTH = 200  # the greatest length of a name kept from an imported file
 _QUESTION = re.compile("[qt][0-9]+")
 
 
@@ -56,7 +56,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def rename_question(name: str, names: dict[str, str]) -> str:
-    """Replace the question in a name with its new name; raise KeyError for an unknown question."""
+    """Replace the question in a name with its new name, or raise KeyError if it is unknown."""
     question, item = split_name(name)
     return item_name(names[question], item) if item else names[question]
 

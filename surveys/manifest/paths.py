@@ -13,7 +13,7 @@ from itertools import product
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.rules import holds, leaves
 
-# If paths differ by more pages, the duration can show which path a person took.
+# If paths differ by more pages, the time to answer can show which path a person took.
 MOST_PAGES_APART = 2
 MAX_CASES = 20_000
 
@@ -23,7 +23,7 @@ Range = tuple[int, int]  # the fewest and the most pages
 
 @dataclass(frozen=True, kw_only=True)
 class PathLengths:
-    """Pages between the start and the end, information texts included.
+    """Numbers of pages between the start and the end, including information texts.
 
     If each person gets a random subset, both numbers are for the blocks in which they differ most.
     If `is_exact` is False, `shortest` may be too small and `longest` too large, because there were
@@ -43,7 +43,7 @@ class PathLengths:
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Find the shortest and the longest path if each person gets `drawn` blocks (None: all)."""
+    """Find the shortest and the longest path if each person gets `drawn` blocks, or all if None."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True
@@ -93,9 +93,9 @@ def _split(
 def _find_owners(
     component: Sequence[ManifestQuestion], blocks: Mapping[str, int]
 ) -> dict[str, int | None]:
-    """Map each question to the block that must be drawn for it to be asked; None for no block.
+    """Map each question to the block that must be drawn for it to be asked, or to None.
 
-    A question without a block, such as an information text, gets one from its rule.
+    A question without a block, such as an information text, gets a block from its rule, if any.
     """
     owners: dict[str, int | None] = {}
     for question in component:
@@ -113,7 +113,7 @@ def _names_in_rule(question: ManifestQuestion, questions: Sequence[ManifestQuest
 
 
 def _connect(questions: Sequence[ManifestQuestion]) -> list[tuple[ManifestQuestion, ...]]:
-    """Group questions that rules connect, each group in the survey's order."""
+    """Group the questions that rules connect, with each group in survey order."""
     part = {question.name: number for number, question in enumerate(questions)}
     for question in questions:
         for name in _names_in_rule(question, questions):
@@ -128,7 +128,7 @@ def _connect(questions: Sequence[ManifestQuestion]) -> list[tuple[ManifestQuesti
 def _measure(
     questions: Sequence[ManifestQuestion], counted: frozenset[str]
 ) -> tuple[bool, int, int]:
-    """Return whether the counts are exact, and the fewest and the most pages."""
+    """Return whether the numbers of pages are exact, and the fewest and the most pages."""
     try:
         return True, *_Search(questions, counted).measure()
     except _TooMany:
@@ -142,7 +142,7 @@ def _count_pages(question: ManifestQuestion) -> Range:
     """Return the fewest and the most pages of a question that is asked.
 
     Only a follow-up after Yes adds a page. Items of a score and grouped questions share pages, but
-    each takes as long to answer as a page.
+    each of them takes as long to answer as a page.
     """
     if question.score is not None:
         return (0 if question.is_second else len(question.score.items),) * 2
@@ -156,7 +156,8 @@ class _TooMany(Exception):
 class _Search:
     """A search over every answer that a rule distinguishes, question by question.
 
-    Answers that no later rule refers to are dropped, so that different histories merge again.
+    Answers that no later rule refers to are dropped, so that cases that differ only in these
+    answers merge again.
     """
 
     def __init__(self, questions: Sequence[ManifestQuestion], counted: frozenset[str]) -> None:

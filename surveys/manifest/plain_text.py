@@ -19,8 +19,8 @@ _BRAILLE_BLANK = "\u2800"
 # Unicode classifies these as letters, but people do not read them as such: freestanding apostrophes
 # and accents, and the Arabic tatweel, a line that stretches words.
 _HARDLY_LETTERS = re.compile("[\u02b0-\u02ff\u0640\ua788-\ua78c]")
-# The canonical classes of the points above and below Hebrew, Arabic and Syriac letters, which are
-# optional there. In other scripts, such marks are letters.
+# The canonical classes of the points above and below Hebrew, Arabic and Syriac letters, where the
+# points are optional. In other scripts, such marks are letters.
 _POINTS = range(10, 37)
 _OF_KANA = 8  # the class of the marks that turn a kana into another syllable
 # Unicode does not decompose letters with a stroke or a hook, so their names are parsed.
@@ -29,29 +29,27 @@ _LATIN_NAME = re.compile(
 )
 # Small letters that look Latin, although Unicode's confusables do not list them.
 _ALSO = dict(zip("βεєкκмωχ", "beekkmwx", strict=True))
-# A text with a smaller fraction of Latin letters is in another script. In such scripts, as in
-# Greek, a capital and its small letter can look like different Latin letters, so case is folded
-# first.
+# Text with a smaller fraction of Latin letters is in another script. In a script such as Greek, a
+# capital and its small letter can look like different Latin letters, so case is folded first.
 _LATIN_ENOUGH = 1 / 5
-# A capital I looks like a small l. Case makes no difference, so every i becomes an l.
+# A capital I looks like a small l. Because case makes no difference, every i becomes an l.
 _ALIKE = str.maketrans("i10", "llo")
 _INSIDE_A_WORD = re.compile(r"(?<=[^\W\d_])[^\w\s](?=[^\W\d_])")
 _ENCLOSED = re.compile("[\u2460-\u2473\u24b6-\u24ea\u2776-\u2793]|\\d[\ufe0f]?\u20e3")
-# The number of letters for each difference that similar texts may have. Short texts may also have
-# one.
+# Similar texts may have one difference per this number of letters. Short texts may also have one.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
 
 
 def fold(text: str) -> str:
-    """Reduce a text so that two texts that look the same to people become equal."""
+    """Reduce text to a form that is equal for texts that look the same to people."""
     text = _IGNORABLE.sub("", unicodedata.normalize("NFKC", text)).replace(_BRAILLE_BLANK, " ")
     shown = (c for c in text if unicodedata.category(c)[0] != "C")
     return " ".join("".join(shown).split()).casefold()
 
 
 def find_skeleton(text: str) -> str:
-    """Reduce a question to letters and digits, with comparison and currency signs at numbers.
+    """Reduce a question to letters and digits, with comparison and currency signs next to digits.
 
     Case, accents, lookalike letters and a leading number make no difference.
     """
@@ -91,7 +89,7 @@ def _is_optional(c: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _look(c: str) -> str:
-    """Return the plain letter or digit that people read, according to Unicode's data."""
+    """Return the plain letter or digit that a character looks like, according to Unicode's data."""
     if c.isdecimal():
         return str(unicodedata.decimal(c))
     if c.isascii() and c.isalnum():
@@ -117,7 +115,7 @@ def _unpack(found: re.Match[str]) -> str:
 
 
 def _keep_meaning(text: str) -> str:
-    """Drop all but letters, digits, and comparison and currency signs next to a digit."""
+    """Keep only letters, digits, and comparison and currency signs next to a digit."""
 
     def means(place: int, c: str) -> bool:
         kind = unicodedata.category(c)
@@ -128,9 +126,9 @@ def _keep_meaning(text: str) -> str:
     return "".join(c if means(place, c) else " " for place, c in enumerate(text))
 
 
-# A number before a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5", "Item 6:",
-# "1 of 10:". Numbers and letters that may belong to the text stay, as in "2 children?",
-# "1.5 litres?", "B12?", "5 – 10 glasses?" and "U.S.".
+# A number before a text, such as "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5",
+# "Item 6:" or "1 of 10:". Numbers and letters that may belong to the text stay, as in
+# "2 children?", "1.5 litres?", "B12?", "5 – 10 glasses?" and "U.S.".
 _QUESTION, _OF = (
     "|".join(map(_replace_lookalikes, words.split()))
     for words in (
@@ -166,8 +164,8 @@ def _drop_number(text: str) -> str:
 def are_similar(one: str, other: str) -> bool:
     """Return whether two questions differ only in a few letters, or in the order of their words.
 
-    One difference is one letter added, dropped or replaced. The longer text allows one difference
-    for every twelve letters, but at least one and at most five.
+    One difference is one letter added, dropped or replaced. For every twelve letters of the longer
+    text, one difference is allowed, but at least one and at most five.
     """
     first, second = find_skeleton(one), find_skeleton(other)
     longer = max(len(first), len(second))

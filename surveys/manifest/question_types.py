@@ -1,7 +1,7 @@
 """Every type of question, described once.
 
-Code reads properties of a description ("are there items?", "is it scrambled?") and never
-compares types. A new type needs a member, a description below and a form for authors.
+Code reads properties of a description, such as `has_items` or `is_scrambled`, and never compares
+types. A new type needs an enum member, a description below and a form for authors.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from django.db.models import TextChoices
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 
-MOST_SEVERAL, MOST_GROUPS = 20, 8  # options of a question; other lists have MAX_SYMBOLS
+MOST_SEVERAL, MOST_GROUPS = 20, 8  # the most options; other lists have up to MAX_SYMBOLS
 
 
 class QuestionType(TextChoices):
-    """The values are stored in the database and in manifests; the labels are for authors."""
+    """The types. Databases and manifests contain the values, and authors read the labels."""
 
     YES_NO = "yes_no", "Yes or no"
     CHOICE = "choice", "One answer"
@@ -49,14 +49,14 @@ class TypeDescription:
     """
 
     explanation: str  # for authors who choose a type
-    is_answered: bool = True  # otherwise it is only a text to read
+    is_answered: bool = True  # otherwise the question is only a text to read
     is_scrambled: bool = True
     # In the order in which people see them.
     fixed_answers: tuple[FixedAnswer, ...] = ()
     # Words that Murmur provides in every language, shown next to those of the author.
     own_words: tuple[str, ...] = ()
     has_options: bool = False
-    first_code: int = 0  # of the author's first option
+    first_code: int = 0  # the code of the author's first option
     # Each option is an item with its own symbol, and people choose any number of items.
     has_items: bool = False
     has_range: bool = False
@@ -68,14 +68,14 @@ class TypeDescription:
 
     @property
     def usual_codes(self) -> int | None:
-        """How many codes an answer has, if that is known before the author types anything."""
+        """The number of codes of an answer, if known before the author types anything."""
         if self.has_items or (self.has_range and not self.has_points):
             return 2
         return len(self.fixed_answers) or None
 
     @property
     def pages(self) -> int:
-        """How many questions one person may see: none for a text, two with a follow-up."""
+        """The number of questions that a person may see: none for a text, two with a follow-up."""
         return int(self.is_answered) + int(self.has_follow_up)
 
 

@@ -15,14 +15,14 @@ from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 from surveys.manifest.scores import CARRIERS, Output, Score, find_output, write_total
 
-# A longer scale reports only its mean, because with k-ary response, the distribution of that many
-# points needs several times as many people (docs/methods/other-kinds.md, rating scales).
+# For a longer scale, only the mean is estimated, because with k-ary response, the distribution of
+# that many points needs several times as many people (docs/methods/other-kinds.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
 NONE_TEXT = "None of these"  # a choice that the page adds to "select several"
 ANSWERED = 0  # the gate's code for a question that was answered
-# In files, this code and lower ones say why an answer is missing. Points of scales must be higher.
+# In files, this code and lower codes say why an answer is missing. Points of scales must be higher.
 FIRST_RESERVED = -90
 
 
@@ -42,8 +42,8 @@ class Symbol:
     """One place in every report, for the code of a question, of an item or of a gate.
 
     `threshold` is None if the answer is sent as it is. `block` is the number of the question's
-    block; None for unscrambled questions, which are in no block. `item` is the code of the option
-    that a symbol of a "select several" question stands for.
+    block, or None for unscrambled questions, which are in no block. `item` is the code of the
+    option that a symbol of a "select several" question stands for.
     """
 
     name: str
@@ -65,9 +65,9 @@ class Symbol:
 class ManifestQuestion:
     """One question of a manifest. `options` are the answers to choose from, each with its code.
 
-    The codes of the answers come first, then the code for "prefer not to say" if it is offered, and
-    the code for "not asked" if there is a rule. A question with items has a symbol for each item,
-    and sends these two codes in a separate symbol, the gate.
+    The codes of the answers come first, then the code for "prefer not to say" if that is offered,
+    and the code for "not asked" if there is a rule. A question with items has a symbol for each
+    item, and the last two codes are sent in a separate symbol, the gate.
     """
 
     name: str
@@ -89,11 +89,12 @@ class ManifestQuestion:
     limit: int | None = None
     gate_threshold: int | None = None
     follow_up: str = ""
-    # How the device computes a score from items; None for other questions. For a score, `type` is
-    # the type that carries the score. Items are never sent, so they are not answers to the
+    # How the device computes a score from items, or None for other questions. For a score, `type`
+    # is the type that carries the score. Items are never sent, so they are not answers to the
     # question.
     score: Score | None = None
-    # The earlier question that asks for the same fact, in other words or with other answers.
+    # The earlier question, if any, that asks for the same fact in other words or with different
+    # answers.
     same_fact: str = ""
     # Whether the question shares a page with the previous question (surveys.manifest.grids).
     together: bool = False
@@ -106,7 +107,7 @@ class ManifestQuestion:
             raise ValueError(f"score of {self.name}: {problem}")
 
     def _find_score_problem(self, score: Score) -> str:
-        """Say how the items contradict the rest of the question; empty if they do not."""
+        """Say how the score contradicts the rest of the question, if it does."""
         if self.type not in CARRIERS.values():
             return f"a {self.type} question cannot carry it"
         codes = {
@@ -123,23 +124,23 @@ class ManifestQuestion:
 
     @property
     def type_name(self) -> str:
-        """The name of its type for authors."""
+        """The name of the question's type for authors."""
         of_score = QuestionType.SECOND if self.is_second else QuestionType.SCORE
         return (self.type if self.score is None else of_score).label
 
     @property
     def scale(self) -> str:
-        """The name of the question whose items it adds up; empty if people choose the answer."""
+        """The name of the question with the items of the score, or empty if there is no score."""
         return "" if self.score is None else self.score.of or self.name
 
     @property
     def is_second(self) -> bool:
-        """Whether it is a second code of a scale, which has no page."""
+        """Whether this is a second code of a scale, which has no page."""
         return self.score is not None and bool(self.score.of)
 
     @property
     def computed(self) -> str:
-        """Say for results what the device computes; empty if people choose the answer."""
+        """Words for what the device computes, or empty if people choose the answer."""
         if self.score is None:
             return ""
         words = {
@@ -168,7 +169,7 @@ class ManifestQuestion:
 
     @property
     def is_answered(self) -> bool:
-        """Whether people answer it rather than only read it."""
+        """Whether people answer the question rather than only read it."""
         return self.described.is_answered
 
     @property
@@ -177,7 +178,7 @@ class ManifestQuestion:
         return self.var or self.name
 
     def name_in_files(self, name: str) -> str:
-        """Write the name of one of its symbols with its variable: q3_2 as used_2."""
+        """Write the name of one of the question's symbols with the variable: q3_2 as used_2."""
         return rename_in_files(name, {self.name: self.var})
 
     @property
@@ -207,8 +208,8 @@ class ManifestQuestion:
     def is_answered_yes_or_no(self) -> bool:
         """Whether people themselves choose Yes or No, and these are the only codes.
 
-        People do not choose a score. Sentences about people who say Yes do not fit a score, and
-        people cannot be relied on to add it up and toss coins.
+        A score is computed, not chosen. Sentences about people who say Yes do not fit a score, and
+        people cannot be relied on to add up a score and toss coins.
         """
         return self.has_only_yes_and_no and self.score is None
 
@@ -225,14 +226,14 @@ class ManifestQuestion:
 
     @property
     def points(self) -> int:
-        """How many whole numbers are in the range."""
+        """The number of whole numbers in the range."""
         assert self.minimum is not None
         assert self.maximum is not None
         return self.maximum - self.minimum + 1
 
     @property
     def answers(self) -> int:
-        """How many codes are answers. The codes of answers come first."""
+        """The number of codes that are answers. These codes come first."""
         return 2 if self.has_items or self.is_rounded else len(self.options)
 
     @property
@@ -245,14 +246,14 @@ class ManifestQuestion:
         return None if self.rule is None else self._first_extra + self.refusal
 
     def name_code(self, code: int) -> str:
-        """Name a code of a question with one symbol, by the text of the answer if there is one."""
+        """Name a code of a question with one symbol, by the answer's text if there is one."""
         texts = {option.code: option.text for option in self.options}
         if code == self.not_asked_code:
             return NOT_ASKED_TEXT
         return texts.get(code, REFUSED_TEXT)
 
     def name_codes(self, codes: Iterable[int]) -> str:
-        """Name codes that count as one answer, as in Work or School."""
+        """Name codes that count as one answer, as in "Work or School"."""
         return " or ".join(self.name_code(code) for code in codes)
 
     @property
@@ -294,7 +295,7 @@ class ManifestQuestion:
 
     @property
     def gate_name(self) -> str:
-        """The name of the gate's symbol; empty if there is none."""
+        """The name of the gate's symbol, or empty if there is no gate."""
         return gate_name(self.name) if self.has_gate else ""
 
     def item_name(self, item: int) -> str:
@@ -302,7 +303,7 @@ class ManifestQuestion:
 
     @property
     def differing_items(self) -> int:
-        """How many items two people can answer differently: 2r if each can choose at most r."""
+        """The most items that two people can answer differently: 2r if each may choose up to r."""
         items = len(self.options)
         return items if self.limit is None else min(items, 2 * self.limit)
 
@@ -319,7 +320,7 @@ class ManifestQuestion:
 
     @property
     def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each text that people answer, with its possible answers; a follow-up is a second text."""
+        """Each text that people answer, with its possible answers. A follow-up is a second text."""
         answers = [option.text for option in self.options]
         if self.score is not None:
             shared = tuple(option.text for option in self.score.options)
@@ -386,7 +387,7 @@ class ManifestQuestion:
 
 
 def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) -> bool:
-    """Return whether a scale is short enough to estimate each point's share, not only the mean."""
+    """Return whether a scale is short enough for estimates of the share of each point."""
     if not TYPES[type_].has_points:
         return False
     assert minimum is not None

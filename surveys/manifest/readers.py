@@ -1,8 +1,9 @@
 """The most that readers can learn from the releases of a survey with protected publication.
 
 All releases of a wave together are (ε, δ)-differentially private about taking part, where ε and δ
-are the limits in its manifest. This bounds what they can reveal about one answer, whichever
-releases are made. The actual releases reveal no more than this (aggregator/releases/readers.py).
+are the limits in the wave's manifest. These limits bound what releases can reveal about one answer,
+whichever releases are made. The releases actually made reveal no more than the bounds here
+(aggregator/releases/readers.py).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Loss:
 
     @property
     def guess_epsilon(self) -> float:
-        """The ε at which a guess would be right equally often without δ."""
+        """The ε with which, without δ, a guess would be right equally often."""
         return log(exp(self.epsilon) + self.delta) - log1p(-self.delta)
 
     @property
@@ -45,7 +46,7 @@ class Loss:
 class WorstReader:
     """The largest losses about any scrambled answer, in nats, to a reader and to the server.
 
-    A reader can learn most about `question`; `loss` is the reader's loss.
+    `question` is the one that a reader can learn most about, and `loss` is the reader's loss.
     """
 
     reader: float
@@ -78,8 +79,8 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
     This includes what the codes of dependent questions and of questions about the same fact
     reveal. The result is the smallest of four bounds, each of which is valid on its own.
 
-    1. Replace the codes that depend on the answer one after another. The reader's ε for each code
-       adds up (docs/methods/releases.md has the proof for δ).
+    1. Replace the codes that depend on the answer one after another. The reader's ε of these codes
+       add up (docs/methods/releases.md has the proof for δ).
     2. The joint distributions of these codes under two answers differ in total variation by at
        most the sum of the slopes.
     3. Replace the whole report.
@@ -107,7 +108,7 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
 
 
 def worst_reader(manifest: Manifest) -> WorstReader | None:
-    """Find the scrambled answer that readers can learn most about; None if there is none."""
+    """Find the scrambled answer that readers can learn most about, if there is any."""
     scrambled = [one for one in manifest.questions if one.is_scrambled]
     if not scrambled:
         return None

@@ -1,4 +1,4 @@
-"""What a protected survey may publish: the kinds of releases, and a request for one."""
+"""The releases that a protected survey may publish: their kinds, and the request for a release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ReleaseKind(TextChoices):
     MEDIAN = "median", "Median"
     ALERT = "alert", "Alert"
     KEY_DRIVER = "key_driver", "Key driver"
-    # Drawn by earlier versions only: a point that need not be the median.
+    # A point that need not be the median. Only earlier versions drew such releases.
     TYPICAL = "typical", "Typical answer"
 
     @property
@@ -45,14 +45,14 @@ class ReleaseKind(TextChoices):
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest:
     kind: ReleaseKind
-    # Names of questions, in the manifest's order once checked. The outcome of a key driver comes
-    # first, and its predictors follow.
+    # Names of questions, in the order of the manifest once the request is checked. The outcome of a
+    # key driver comes first, followed by its predictors.
     questions: tuple[str, ...]
     epsilon_hundredths: int
-    # For an alert: the code of the answer, and the share, in percent, that must be exceeded.
+    # An alert has the code of an answer, and the share in percent that must be exceeded.
     answer: int | None = None
     percent: int | None = None
-    # The declared question that divides a table into groups; empty for everyone together.
+    # The declared question that divides a table into groups, or empty for everyone together.
     group: str = ""
 
     @classmethod
@@ -78,6 +78,6 @@ class ReleaseRequest:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the request. Equal requests are the same release."""
+        """The SHA-256 hash of the request. Equal requests are the same release."""
         content = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()

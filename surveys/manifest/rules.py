@@ -1,15 +1,15 @@
 """Branching rules, such as "ask this only if …", about the answers to earlier questions.
 
-A rule is plain JSON, the same in the database, the manifest and the browser:
+A rule is plain JSON, in the same form in the database, the manifest and the browser:
 
     {"name": "q1", "is": [1]}     the answer to q1 is one of these codes
     {"all": [rule, …]}            all of them hold
     {"any": [rule, …]}            at least one holds
     {"not": rule}                 it does not hold
 
-A question that was not asked or not answered has none of the codes. For respondents, rules run only
-in the browser (client/report/rules.js); `holds` does the same for synthetic respondents. In the
-database, rules refer to questions by primary key, because numbers change.
+A question that was not asked or not answered has none of the codes. For respondents, rules are
+evaluated only in the browser (client/report/rules.js). `holds` does the same for synthetic
+respondents. In the database, rules refer to questions by primary key, because numbers change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_CASES = 20_000
 
 
 def holds(rule: Rule, codes: Mapping[str, int | None]) -> bool:
-    """Return whether a rule holds for these answers; None or a missing name means no answer."""
+    """Return whether a rule holds for these answers. None or a missing name means no answer."""
     if "all" in rule:
         return all(holds(part, codes) for part in rule["all"])
     if "any" in rule:
@@ -47,7 +47,7 @@ def leaves(rule: Rule) -> Iterator[Rule]:
 
 
 def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
-    """Return the rule with new names; `new_name` raises KeyError for an unknown name."""
+    """Return the rule with new names. `new_name` raises KeyError for an unknown name."""
     if "name" in rule:
         return {"name": new_name(rule["name"]), "is": sorted(rule["is"])}
     if "not" in rule:
@@ -58,7 +58,7 @@ def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A question as rules see it: the number of codes of each of its symbols."""
+    """A question as rules see it. `symbols` maps each of its symbols to the number of codes."""
 
     name: str
     symbols: Mapping[str, int]  # 2 for each item of "select several"
@@ -76,7 +76,7 @@ _shared: ContextVar[list[int] | None] = ContextVar("shared", default=None)
 
 @contextmanager
 def share_cases(most: int) -> Iterator[None]:
-    """Limit all calls of `outcomes` in the block to `most` cases in total."""
+    """Limit all calls of `outcomes` in the `with` block to `most` cases in total."""
     token = _shared.set([most])
     try:
         yield
@@ -107,9 +107,8 @@ def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
     """Return whether any answers satisfy a rule, and whether any answers violate it.
 
     Only answers that people can give are tried. The rules of the `earlier` questions are taken into
-    account, so questions that are never asked together are never answered together. If no condition
-    distinguishes some codes, only one of them is tried. Raises TooComplex if too many cases are
-    left.
+    account, so questions that are never asked together are never answered together. Of codes that
+    no condition distinguishes, only one is tried. Raises TooComplex if too many cases are left.
     """
     relevant = _with_ancestors(rule, earlier)
     told = [leaf for one in (rule, *(a.rule for a in relevant if a.rule)) for leaf in leaves(one)]
@@ -138,7 +137,7 @@ def _try(
 ) -> None:
     seen.count()
     settled = _foresee(rule, codes) if questions else holds(rule, codes)
-    if settled is not None:  # later answers cannot change it, and some are always possible
+    if settled is not None:  # later answers cannot change this, and some are always possible
         seen.true |= settled
         seen.false |= not settled
         return
@@ -150,7 +149,7 @@ def _try(
 
 
 def _foresee(rule: Rule, codes: Mapping[str, int | None]) -> bool | None:
-    """Return whether a rule holds for the codes so far; None if that depends on later codes."""
+    """Return whether a rule holds for the codes so far, or None if that depends on later codes."""
     if "not" in rule:
         inside = _foresee(rule["not"], codes)
         return None if inside is None else not inside

@@ -1,4 +1,4 @@
-"""Scores, which client/parts/score.js adds up for respondents and this module for simulations.
+"""Scores, added up by client/parts/score.js for respondents and by this module for simulations.
 
 A score is a number, a choice or a yes/no question whose answer the respondent's device computes
 from the answers to the items of a scale. Everything after the respondent's page treats it as a
@@ -57,11 +57,11 @@ class ScoredOption:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """How a total is computed, and how the answer follows from it.
+    """The rules by which a total is computed and by which the answer follows from the total.
 
     Without bounds, the total is the answer. Otherwise, the answer is the number of bounds that the
     total reaches: the code of a band, or 1 for a total that reaches the cut-off. A second code of a
-    scale is a question without a page: `of` names the scale's question, whose items it uses.
+    scale is a question without a page. In this case, `of` names the question that has the items.
     """
 
     items: tuple[ScoredItem, ...]
@@ -71,7 +71,7 @@ class Score:
 
     @property
     def minimum(self) -> int:
-        """The smallest total; a reversed item has the same smallest value as the others."""
+        """The smallest total. A reversed item has the same smallest value as the others."""
         return min(one.value for one in self.options) * sum(one.weight for one in self.items)
 
     @property
@@ -79,7 +79,7 @@ class Score:
         return max(one.value for one in self.options) * sum(one.weight for one in self.items)
 
     def find_total(self, chosen: Sequence[int]) -> int:
-        """Add up the values of the chosen options; `chosen` gives the place of each, from 0."""
+        """Add up the values of the chosen options. `chosen` has the place of each, from 0."""
         values = [one.value for one in self.options]
         ends = min(values) + max(values)
         return sum(
@@ -93,7 +93,7 @@ class Score:
         return sum(bound <= total for bound in self.bounds) if self.bounds else total
 
     def find_problem(self) -> str:
-        """Say why these items and bounds do not form a score; empty if they do."""
+        """Say why these items and bounds do not form a score, if they do not."""
         values = [one.value for one in self.options]
         weights = [one.weight for one in self.items]
         found: list[tuple[str, Sequence[int], int, int]] = [
@@ -117,7 +117,7 @@ class Score:
     def is_reachable(self, low: int, high: int) -> bool:
         """Return whether some answers add up to a total in this range."""
         values = [one.value for one in self.options]
-        reached = 1  # a bit for each sum above the smallest
+        reached = 1  # bit i says whether the smallest sum plus i can be reached
         for item in self.items:
             shifts = {item.weight * (value - min(values)) for value in values}
             reached = _add_shifted(reached, shifts)

@@ -22,7 +22,7 @@ from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.scores import Score, ScoredItem, ScoredOption
 
 FORMAT = 1
-# Phones load the whole manifest, and servers keep it compressed in six languages.
+# Phones load the whole manifest, and servers keep it in compressed form in six languages.
 MOST_BYTES = 256_000
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _Read = TypeVar("_Read", Manifest, ManifestQuestion, Option, Score, ScoredItem, ScoredOption)
@@ -31,7 +31,7 @@ _OF_SECOND = ("of", "bounds")
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
-    """Write the canonical bytes. For a launched wave, use the stored bytes."""
+    """Write the canonical bytes. For a launched wave, use the stored bytes instead."""
     text = json.dumps(
         {"format": FORMAT, **_list_values(manifest)},
         sort_keys=True,
@@ -45,7 +45,7 @@ def serialize_manifest(manifest: Manifest) -> bytes:
 def _list_values(
     source: Manifest | ManifestQuestion | Score | ScoredItem | ScoredOption,
 ) -> dict[str, Any]:
-    """Return the values of all fields that are not at their default."""
+    """Return the values of all fields that differ from their default."""
     values = {field: getattr(source, field.name) for field in fields(source)}
     if isinstance(source, Score) and source.of:  # the scale's own question has the items
         values = {field: value for field, value in values.items() if field.name in _OF_SECOND}
@@ -96,13 +96,13 @@ def parse_manifest(content: bytes) -> Manifest:
 
 
 def _read(kind: type[_Read], raw: dict[str, Any]) -> _Read:
-    """Read the fields that the JSON contains; the others keep their default."""
+    """Read the fields that the JSON contains. The other fields keep their defaults."""
     hints = _HINTS[kind].items()
     return kind(**{key: _read_value(raw[key], hint) for key, hint in hints if key in raw})
 
 
 def _read_questions(raw: Sequence[dict[str, Any]]) -> tuple[ManifestQuestion, ...]:
-    """Read the questions; a second code of a scale gets the items of the scale before it."""
+    """Read the questions, and give a second code of a scale the items of that scale."""
     found: dict[str, ManifestQuestion] = {}
     for one in raw:
         name, score = one["name"], one.get("score", {})

@@ -1,8 +1,8 @@
 """The strength of a question, in numbers and in words.
 
-Authors choose it in flips: how many of 100 people with one answer send the other answer's code. ε
-follows from the flips, and every word about protection follows from ε. The pages of authors and of
-respondents all take these words from here.
+Authors choose the strength in flips: how many of 100 people with one answer send the other answer's
+code. ε follows from the flips, and every word about protection follows from ε. The pages of authors
+and of respondents all take these words from here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from surveys.manifest.question_types import noop
 
 TWO_COINS = 25
 OFFERED_FLIPS = (40, 33, TWO_COINS, 20, 12, 5)
-# The fewest flips with which one code has medium protection.
+# The smallest number of flips with which one code has medium protection.
 MEDIUM_FROM = 12
 
 STRONG, MEDIUM, LIGHT, HARDLY = "strong", "medium", "light", "hardly"
-# The largest ε for each word. One code at 25 flips has 1.10, at 12 flips 2.00 and at 8 flips 2.45,
-# all rounded up.
+# The largest ε for each word. The ε of one code is 1.10 at 25 flips, 2.00 at 12 flips and 2.45 at 8
+# flips, all rounded up.
 _LARGEST = ((1.10, STRONG), (2.00, MEDIUM), (2.45, LIGHT))
 PROTECTION = {
     STRONG: noop("Protection: strong"),
@@ -35,7 +35,7 @@ PRACTICALLY_CERTAIN_FROM = 4.6
 LARGEST_UNCONFIRMED_EPSILON = 5.5
 # The respondent's page refuses surveys with a larger total (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
-# Subtracted before rounding up, because ε has already been rounded up by less than this, and 75
+# This is subtracted before rounding up. ε has already been rounded up by less than this, and 75
 # must not become 76.
 _TINY = 1e-6
 
@@ -43,8 +43,8 @@ _TINY = 1e-6
 def strength_word(epsilon: float) -> str:
     """Return the key of the word for this ε. Keys are the same in every language.
 
-    The ε must include everything that a report reveals about the answer: its own code or codes, and
-    those of other questions that reveal something about it.
+    The ε must include everything that a report reveals about the answer: the answer's own code or
+    codes, and those of other questions that reveal something about the answer.
     """
     return next((word for largest, word in _LARGEST if epsilon <= largest), HARDLY)
 
@@ -56,8 +56,8 @@ def is_weak(word: str) -> bool:
 def largest_guess_in_tenths(epsilon: float) -> int:
     """Return how many guesses out of 100 can be right at this ε, in tenths, rounded up.
 
-    A guess is between two equally likely answers, so 50 are right without the codes. Up to 99, the
-    number is rounded up to a whole number.
+    A guess is between two equally likely answers, so 50 guesses are right without the codes. Up to
+    99, the number is rounded up to a whole number.
     """
     guesses = 100 / (1 + math.exp(-epsilon))
     if guesses > 99:
@@ -68,8 +68,8 @@ def largest_guess_in_tenths(epsilon: float) -> int:
 def count_true_codes(mechanism: RandomizedResponse) -> int:
     """Return how many of 100 codes are sent unchanged, if most are and protection is weak.
 
-    Otherwise return 0. In that case, sentences count the swapped codes. Where protection is
-    weak, a small number of swapped codes would sound safe.
+    Otherwise, return 0, and sentences count the swapped codes instead. If protection is weak, a
+    small number of swapped codes would sound safe.
     """
     kept = -(-100 * mechanism.threshold // SCALE)
     return kept if kept > 50 and is_weak(strength_word(mechanism.epsilon)) else 0
@@ -79,7 +79,7 @@ def count_true_codes(mechanism: RandomizedResponse) -> int:
 class Strength:
     """The strength of a question. `mechanism` is None while the number of codes is unknown.
 
-    `statement` is the ε of all codes that reveal something about the answer, if there are several.
+    `statement` is the ε of all codes that reveal something about the answer, if several do.
     """
 
     flips: int
@@ -88,7 +88,7 @@ class Strength:
 
     @property
     def epsilon(self) -> float:
-        """The ε of one code. Apart from rounding, it does not depend on the number of codes."""
+        """The ε of one code. Apart from rounding, this ε does not depend on the number of codes."""
         mechanism = self.mechanism or RandomizedResponse.from_flips(symbols=2, flips=self.flips)
         return mechanism.epsilon
 
@@ -127,7 +127,7 @@ class Strength:
 
     @property
     def sentence(self) -> str:
-        """What happens to the codes. The numbers never promise more than the mechanism gives."""
+        """A sentence about the codes. The numbers never promise more than the mechanism gives."""
         if self.mechanism is None:
             return "How often each other code is sent depends on the number of answers."
         kept = count_true_codes(self.mechanism)
@@ -147,13 +147,13 @@ def offer_flips(present: int) -> list[int]:
 
 
 def name_flips(flips: int) -> str:
-    """Name a strength for all questions, with the word for one code, as in "25 of 100: strong"."""
+    """Name a strength, with the word for the protection of one code, as in "25 of 100: strong"."""
     word = describe_strength(flips).word
     return f"{flips} of 100: {'hardly protected' if word == HARDLY else word}"
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:
-    """Describe the strength of a question with `symbols` codes (None: the number is unknown)."""
+    """Describe the strength of a question. `symbols` is its number of codes, or None if unknown."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)

@@ -52,21 +52,21 @@ class LaunchForm(forms.Form):
 
 
 class UndoForm(forms.Form):
-    """The form that undoes a step, then shows the button's `page` again."""
+    """The form that undoes a step and then shows the `page` of its button again."""
 
     stamp = forms.CharField()
     page = forms.ChoiceField(choices=[(name, name) for name in BUDGET_PAGES])
 
 
 class RemedyForm(UndoForm):
-    """The form behind one remedy. It sends a `keep` for each question whose strength stays."""
+    """The form behind one remedy. It sends a `keep` for each question that keeps its strength."""
 
     kind = forms.TypedChoiceField(choices=[(one, one) for one in RemedyKind], coerce=RemedyKind)
     goal = forms.ChoiceField(choices=[(name, name) for name in GOALS])
 
     @property
     def kept(self) -> list[str] | None:
-        """The keys of the questions whose strength stays; None for a remedy that changes all."""
+        """The keys of the questions that keep their strength, or None if the kind is not SOME."""
         is_some = self.cleaned_data["kind"] == RemedyKind.SOME
         return cast(QueryDict, self.data).getlist("keep") if is_some else None
 

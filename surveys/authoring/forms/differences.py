@@ -1,4 +1,4 @@
-"""Differences between a form and the values stored while it was open, and values in words."""
+"""Differences between a form and values stored while the form was open, and values in words."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Difference:
 
 
 def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None) -> str:
-    """Add to a stamp the marks of the stored and the typed value of each field.
+    """Add the marks of the stored and the typed value of each field to a stamp.
 
-    From this stamp, a later form can tell which fields its author has changed since.
+    When a later form sends this stamp, the marks show which fields its author has changed since.
     """
     marks = [mark(name, _write_as_sent(stored[name])) for name in stored.fields]
     if typed is not None:

@@ -1,4 +1,4 @@
-"""The planner's form: what a researcher enters."""
+"""The planner's form, which a researcher fills in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OFFERED = ", ".join(map(str, OFFERED_FLIPS[:-1]))
 
 
 class PlanForm(forms.Form):
-    """What a researcher expects and wants to find out. Shares are percentages."""
+    """A researcher's expectations and goals. Shares are entered as percentages."""
 
     share = DecimalInRange(
         "0.1",
@@ -149,7 +149,7 @@ class PlanForm(forms.Form):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> PlanForm:
-        """Fill in the form from a query string; missing values get defaults, and 7,5 means 7.5."""
+        """Fill in the form from a query string, with defaults for missing values; 7,5 means 7.5."""
         return cls(
             {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
         )
@@ -186,7 +186,7 @@ class PlanForm(forms.Form):
         return cleaned
 
     def read(self) -> PlanInput:
-        """Return the input of the plan; the form must be valid."""
+        """Return the input of the plan. The form must be valid."""
         values = self.cleaned_data
         refusing, asked = values["refusing"], values["asked"]
         return PlanInput(

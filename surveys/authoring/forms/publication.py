@@ -72,10 +72,10 @@ class PublicationForm(forms.Form):
 
     @property
     def caps(self) -> Iterator[tuple[float, str, str]]:
-        """Values of ε, and how many of 100 guesses each allows to be right.
+        """Values of ε, each with how many of 100 guesses can be right.
 
-        The first guess is about taking part, the second about an answer that is sent as it is. δ
-        has the largest value that the form accepts.
+        The first number is for guesses about taking part, and the second for guesses about an
+        answer that is sent as it is. δ has the largest value that the form accepts.
         """
         for cap in CAPS:
             once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / NANOS)
@@ -93,7 +93,7 @@ class PublicationForm(forms.Form):
         }
 
     def value_of(self, name: str) -> Any:
-        """Return a typed value; None if it is missing or invalid."""
+        """Return a typed value, or None if it is missing or invalid."""
         return self.cleaned_data.get(name)
 
     def refuse(self, **problems: str) -> None:

@@ -46,7 +46,7 @@ def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
 
 
 class QuestionForm(forms.Form):
-    """The fields that every type has. `questions` are the survey's questions, in order."""
+    """The fields that every type of question has. `questions` are the survey's, in order."""
 
     type: QuestionType
 
@@ -98,7 +98,7 @@ class QuestionForm(forms.Form):
         """Build the form of a stored question, or of a new one if `question` is None.
 
         `may_decline` says whether questions of the survey usually offer "Prefer not to say". The
-        editor sends unfinished text, so an unfinished rule is no error there.
+        editor sends text that is still being typed, so an unfinished rule is not an error there.
         """
         self.in_editor = in_editor
         self.questions, self.question = list(questions), question
@@ -126,7 +126,7 @@ class QuestionForm(forms.Form):
 
     @property
     def unfinished(self) -> str:
-        """Say what must be completed before the editor stores the question; empty if nothing."""
+        """Say what must be completed before the editor stores the question, if anything."""
         return ""
 
     @property
@@ -174,7 +174,7 @@ class QuestionForm(forms.Form):
         self.initial["flips"] = present
 
     def _offer_facts(self) -> None:
-        """Offer the earlier scrambled questions; remove the field if there are none."""
+        """Offer the earlier scrambled questions, or remove the field if there are none."""
         field = self.fields["same_fact"]
         assert isinstance(field, forms.TypedChoiceField)
         offered = [
@@ -214,10 +214,10 @@ class QuestionForm(forms.Form):
         return find_rule_problems(self.with_candidate(candidate), since=since)
 
     def _check(self) -> None:
-        """Check the type's fields against one another; `cleaned_data` lacks invalid fields."""
+        """Check the type's fields against one another. `cleaned_data` lacks invalid fields."""
 
     def content(self) -> QuestionContent:
-        """Return the question as typed; fields of other types are empty."""
+        """Return the question as typed. Fields that belong to other types are empty."""
         empty = Question(type=self.type)
         content = {
             name: self.cleaned_data.get(name, getattr(empty, name)) for name in Question.CONTENT
@@ -236,7 +236,7 @@ class QuestionForm(forms.Form):
         return questions
 
     def shown(self) -> Question | None:
-        """Return the question whose cost is shown, as typed or as stored; None if unknown."""
+        """Return the question whose cost is shown, as typed or as stored, or None if unknown."""
         if self.is_bound:
             return None if self.errors else self.candidate()
         if self.question is not None and self.question.type == self.type:
@@ -244,7 +244,7 @@ class QuestionForm(forms.Form):
         return self._example()
 
     def guess_codes(self) -> int | None:
-        """Return how many codes an unfinished question would have; None if unknown."""
+        """Return how many codes an unfinished question would have, or None if unknown."""
         usual = self.described.usual_codes
         if usual is None and self.is_bound and self.errors.keys() <= {"text", "rule"}:
             usual = self._count_answers()
@@ -260,7 +260,7 @@ class QuestionForm(forms.Form):
         return described.answers
 
     def _example(self) -> Question | None:
-        """Build a new, empty question; None if its codes depend on typed text."""
+        """Build a new, empty question, or return None if its codes depend on typed text."""
         return Question(
             position=self.position,
             type=self.type,
@@ -271,7 +271,7 @@ class QuestionForm(forms.Form):
 
 
 class NamedForm(QuestionForm):
-    """Forms of the types that people answer and that therefore have columns in files."""
+    """The form of types that people answer and that therefore have columns in files."""
 
     name = PlainText(
         name="name",
@@ -375,7 +375,7 @@ class ProtectedForm(RuledForm, NamedForm):
 
 
 class RowForm(ProtectedForm):
-    """Types whose questions can share a page as rows of a table."""
+    """The form of types whose questions can share a page as rows of a table."""
 
     together = forms.BooleanField(
         label="Ask together with the question before",
@@ -396,7 +396,7 @@ def describe_declining(allowed: bool) -> str:
 
 
 def _read_flips(value: Any) -> int:
-    """Read flips from a query string or a stored row; two coins if they are not valid."""
+    """Read flips from a query string or a stored row, or use two coins if they are not valid."""
     text = str(value)
     return int(text) if text in map(str, range(1, 50)) else TWO_COINS
 

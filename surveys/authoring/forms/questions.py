@@ -98,7 +98,7 @@ class FollowUpForm(ProtectedForm):
 
 
 class OptionsForm(QuestionForm):
-    """Types whose answers the author writes."""
+    """The form of types whose answers the author writes."""
 
     def _read_options(self) -> list[str]:
         options: list[str] = self.cleaned_data.get("options", [])
@@ -174,7 +174,7 @@ class SeveralForm(ProtectedForm, OptionsForm):
 
 
 class RangeForm(QuestionForm):
-    """Types whose answers lie between two whole numbers."""
+    """The form of types whose answers lie between two whole numbers."""
 
     def _check(self) -> None:
         low, high = self.cleaned_data.get("minimum"), self.cleaned_data.get("maximum")
@@ -286,12 +286,12 @@ def _read_option(line: str) -> None:
 
 
 def _total(label: str, **kwargs: Any) -> WholeNumber:
-    """Build a field for a total. The form checks with the items whether a scale has this total."""
+    """Build a field for a total. The form uses the items to check whether the total is possible."""
     return WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label=label, **kwargs)
 
 
 class OutputForm(NamedForm):
-    """The choice of what is sent for a total. Fields of other outputs are dropped."""
+    """The choice of what is sent for a total. Fields that belong to other outputs are dropped."""
 
     output = forms.TypedChoiceField(
         label="What is scrambled and sent?",
@@ -336,7 +336,7 @@ class OutputForm(NamedForm):
             self.add_error("cut_off", problem)
 
     def _offer_bands(self, scale: Score) -> str:
-        """Offer bands that fit if only the totals have changed; saving again accepts them.
+        """If only the totals have changed, offer bands that fit; saving again accepts these bands.
 
         Bands that the author is writing stay as they are.
         """
@@ -349,7 +349,7 @@ class OutputForm(NamedForm):
         new = join_list([f"“{line}”" for line in fitted])
         low, high = map(write_number, (scale.minimum, scale.maximum))
         told = f"Totals now lie between {low} and {high}, which does not fit {old}."
-        if self.in_editor:  # its fields are never replaced while someone types
+        if self.in_editor:  # the editor never replaces fields while someone types
             return f"{told} These would fit: {new}."
         written = cast(QueryDict, self.data).copy()
         written["options"] = "\n".join(fitted)
@@ -437,7 +437,7 @@ class ScoreForm(OutputForm, ProtectedForm):
 
 
 class SecondForm(OutputForm):
-    """A second code of a scale. It is asked and declined with the scale."""
+    """The form for a second code of a scale, which is asked and declined with the scale."""
 
     type = Question.Type.SECOND
     field_order = (
@@ -479,7 +479,7 @@ class SecondForm(OutputForm):
             return
         try:
             score = build_score(scales[0])
-        except ValueError:  # in a definition where other questions are also wrong
+        except ValueError:  # in a definition in which the scale is also wrong
             score = None
         if score is None or score.find_problem():
             self.add_error("same_fact", "Correct the scale first.")

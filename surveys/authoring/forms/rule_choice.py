@@ -1,6 +1,6 @@
 """The part of a question's form that chooses its rule. It works without scripts.
 
-The page shows the rule twice: as chosen answers, and as a text that can be edited. `shown` is the
+The page shows the rule twice: as chosen answers, and as text that can be edited. `shown` is the
 text that the page showed. The author changed the version that differs from `shown`.
 """
 
@@ -26,7 +26,7 @@ from surveys.models import Question
 
 JOINTS = ((AND, "All of them"), (OR, "At least one"))
 SHOWN, JOINT, QUESTION, ANSWER = "rule_shown", "rule_joint", "rule_question", "rule_answer"
-INPUTS = ("rule", SHOWN, JOINT, QUESTION, ANSWER)  # all that a form sends about its rule
+INPUTS = ("rule", SHOWN, JOINT, QUESTION, ANSWER)  # everything that a form sends about its rule
 TWICE = (
     "You changed the rule both by choosing answers and by typing text. Keep one change and undo "
     "the other."
@@ -37,16 +37,16 @@ UNTICKED = "Tick at least one answer to Q{number}, or choose “No question” t
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A menu of questions, and the chosen one's answers: value, words, and whether ticked."""
+    """A menu of questions, with the value, words and tick of each answer to the chosen question."""
 
-    number: int  # of the row, from 1
+    number: int  # the number of the row, from 1
     key: str = ""
     word: str = ""
     answers: tuple[tuple[str, str, bool], ...] = ()
 
 
 class RuleChoice:
-    """The chosen answers and the resulting text; `problem` says why the text cannot be used.
+    """The chosen answers and the resulting text. `problem` says why the text cannot be used.
 
     While the author writes, a row without a ticked answer is only `unfinished`.
     """
@@ -106,7 +106,7 @@ class RuleChoice:
 
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
-        """How to join conditions, once there are several."""
+        """The ways to join conditions, if there are several conditions."""
         return JOINTS if len(self.conditions.parts) > 1 else ()
 
     @property

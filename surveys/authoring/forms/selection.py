@@ -26,9 +26,9 @@ class Change(TextChoices):
 
 
 class SelectionForm(forms.Form):
-    """Each button sends its action; four of the actions have their own field.
+    """The form of the selected questions. Each button sends an action; four actions have a field.
 
-    With `everything`, all questions count as selected.
+    If the form sends `everything`, all questions count as selected.
     """
 
     question = forms.TypedMultipleChoiceField(
@@ -77,7 +77,7 @@ class SelectionForm(forms.Form):
     )
 
     def __init__(self, data: QueryDict | None, *, questions: Sequence[Question]) -> None:
-        """Build the form. The page keeps the choices, and lists errors at the top."""
+        """Build the form. The page keeps the author's choices, and lists errors at the top."""
         called = call_all(questions)
         if data and "everything" in data:
             data = data.copy()

@@ -72,7 +72,7 @@ class CreateForm(forms.Form):
 
 
 class SettingsForm(PublicationForm):
-    """All settings, or those of one page, which must agree with the stored ones of other pages."""
+    """All settings, or those of one page, which must agree with the settings of other pages."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class SettingsForm(PublicationForm):
         blocks: int | None = None,
         now: datetime | None = None,
     ) -> None:
-        """Build the form; `blocks` is the survey's number of blocks, or None to skip its check.
+        """Build the form. `blocks` is the survey's number of blocks, or None to leave it unchecked.
 
         Dates must come after `now`.
         """
@@ -104,7 +104,7 @@ class SettingsForm(PublicationForm):
 
     @property
     def cards(self) -> dict[str, list[tuple[forms.BoundField, str]]]:
-        """The fields of each card of the page, and the text of each field's disclosure."""
+        """The fields of each card of the page, each with the text of its disclosure."""
         cards: dict[str, list[tuple[forms.BoundField, str]]] = {}
         for name, setting in SETTINGS.items():
             if name in self.fields:
@@ -230,7 +230,7 @@ class SettingsForm(PublicationForm):
         at_second: str = "",
         at_first: str = "",
     ) -> None:
-        """Refuse two values that do not agree, at the second field or, without it, at the first."""
+        """Refuse two values that disagree, at the second field or, if there is none, the first."""
         one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
             said = problem.format(first=one, second=other)

@@ -40,7 +40,7 @@ _LINES = {
 
 
 def field_name(text: str) -> str:
-    """Derive a field's name from its text, so that no translation is stored with the wrong text."""
+    """Derive a field's name from its text, so that no translation is stored for the wrong text."""
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -69,9 +69,9 @@ def _name_both(code: str, own_name: str) -> str:
 class TranslationForm(forms.Form):
     """A form with a field for each text to translate.
 
-    `texts` are the translations so far. `own` maps the answers that Murmur provides in this survey
-    to their translations. Authors can save empty translations, but cannot open the survey while
-    any are missing.
+    `texts` maps texts to their translations so far. `own` maps the answers that Murmur provides in
+    this survey to their translations. Authors can save empty translations, but cannot open the
+    survey while any are missing.
     """
 
     def __init__(

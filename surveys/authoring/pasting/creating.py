@@ -12,10 +12,10 @@ from surveys.models import Question, Survey
 
 @transaction.atomic
 def create_pasted(*, survey: Survey, text: str, stamp: str) -> list[Question]:
-    """Create the questions of a text, as its preview with this stamp showed them.
+    """Create the questions of a pasted text, as its preview with this stamp showed them.
 
     Raises PreviewOutdated if the text would now become different questions, or if the draft's
-    questions have changed. Pressing twice therefore creates them only once.
+    questions have changed. Pressing the button twice therefore creates the questions only once.
     """
     locked = lock_draft(survey=survey)
     reading = read_paste(text, survey=locked)

@@ -10,7 +10,7 @@ _RANGE = re.compile(
     r"(?P<high>[-−]?\d{1,9})(?![\d.,]\d)(?P<last>[\s=:(].*)?",
     re.IGNORECASE,
 )
-# "1 = never, 5 = always". Consecutive numbers, as in "1 = male, 2 = female", are codes.
+# Matches "1 = never, 5 = always". Consecutive numbers, as in "1 = male, 2 = female", are codes.
 _LABELLED_ENDS = re.compile(
     r"(?P<low>[-−]?\d{1,9})\s?=\s?(?P<first>[^\s=][^=]*?)[,;，；،]\s?"
     r"(?P<high>[-−]?\d{1,9})\s?=(?P<last>[^=]+)"
@@ -19,7 +19,7 @@ _FEWEST_STEPS_OF_LABELLED_ENDS = 2
 _AROUND_LABEL = " =:()“”\"'"
 _LONGEST_LABEL, _LONGEST_UNIT = 100, 40
 _SCALE_BOUNDS = range(-89, 101)
-_MOST_STEPS = 10  # of a scale without labels
+_MOST_STEPS = 10  # the most steps of a scale without labels
 
 _SEVERAL = re.compile(
     r"(?:please )?(?:(?:choose|select|tick|check|mark|pick) )?(?:"
@@ -77,7 +77,7 @@ def mentions_a_question(text: str) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Return whether a text ends in a question mark."""
+    """Return whether a text ends with a question mark."""
     return _ASKS.fullmatch(text) is not None
 
 

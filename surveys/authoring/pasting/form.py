@@ -24,7 +24,7 @@ class PasteForm(forms.Form):
     def clean_text(self) -> str:
         text = self.cleaned_data["text"].replace("\r\n", "\n").replace("\r", "\n")
         lines = text.count("\n") + 1
-        # No max_length, because browsers would cut the text silently.
+        # The field has no max_length, because browsers would cut the text silently.
         if len(text) > MAX_LENGTH or lines > MAX_LINES:
             raise ValidationError(
                 f"The text has {len(text):,} characters in {lines:,} lines. Paste at most "

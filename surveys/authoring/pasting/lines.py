@@ -51,10 +51,10 @@ _ORDERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a line begins with. `label` is the number of a numbered line, such as "5a"."""
+    """The mark at the start of a line. `label` is the number of a numbered line, such as "5a"."""
 
     label: str | None = None
-    letter: str = ""  # of a lettered line
+    letter: str = ""  # the letter of a lettered line
     style: str = ""  # the bullet, or how the number or the letter is written
     is_item: bool = False  # whether the line begins with a bullet, a letter or a tab
 
@@ -64,14 +64,14 @@ class Mark:
         return self.letter == "" or any(order[0] == self.letter for order in _ORDERS)
 
     def continues(self, above: Mark) -> bool:
-        """Whether this mark follows the mark `above` in a list."""
+        """Return whether this mark follows the mark `above` in a list."""
         step = (above.letter, self.letter)
         is_next = any(step in pairwise(order) for order in _ORDERS)
         return self.style == above.style and (self.letter == "" or is_next)
 
 
 def split_lines(text: str) -> list[str]:
-    """Split a text into lines with tabs and single spaces as their only white space."""
+    """Split a text into lines whose only white space is tabs and single spaces."""
     return [_clean(line) for line in _LINE_END.split(text)]
 
 
@@ -86,8 +86,9 @@ def _clean(line: str) -> str:
 def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
     """Yield each row with the numbers of its lines, from 1.
 
-    Spreadsheets put quotes around a cell with line breaks. The lines of the question are joined by
-    spaces. Every line of any other cell becomes a cell, because it is usually an answer.
+    Spreadsheets put quotes around a cell with line breaks. If the cell is the question, its lines
+    are joined by spaces. Each line of any other cell becomes a cell, because such a line is usually
+    an answer.
     """
     place = 0
     while place < len(lines):
@@ -105,7 +106,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
 
 
 def _find_end(row: str, lines: Sequence[str], start: int) -> int:
-    """Return the place of the line where the row's last cell ends; 0 if it ends in the row."""
+    """Return the place of the line where the row's last cell ends, or 0 if it ends in the row."""
     cell = row.rpartition("\t")[2]
     if not cell.startswith('"') or cell.count('"') % 2 == 0:
         return 0

@@ -1,8 +1,9 @@
 """Parse pasted text as questions. Every line that is not empty is accounted for exactly once.
 
-A line starts a question if it has a number or ends in a question mark, or if it is a row of a
-spreadsheet. Lines after bullets, letters or tabs are answers to the question above. Other lines
-are texts to read, unless the question above still lacks answers. Nothing else is guessed.
+A line starts a question if it has a number or ends with a question mark, or if it is a row of a
+spreadsheet. Lines that begin with a bullet, a letter or a tab are answers to the question above.
+Other lines are texts to read, unless the question above still lacks answers. Nothing else is
+guessed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _HEADS = {
     "nr.",
     "#",
 }
-# A letter, a number, or a word for a column of answers.
+# The head of a column of answers: a letter, a number, or a word such as "answers".
 _HEAD_OF_ANSWERS = re.compile(
     r"[^\W\d_]|\d{1,3}|(?:answers?|options?|choices?|responses?|antwort(?:en)?|optionen|réponses?"
     r"|respuestas?|opci(?:ón|ones)|الإجابات|答案|选项)(?: ?(?:[^\W\d_]|\d{1,3}))?"
@@ -90,9 +91,9 @@ class PastedLine:
 
 @dataclass(kw_only=True)
 class PastedQuestion:
-    """A question, or a text to read, as far as it was understood; `problem` says what is missing.
+    """A question, or a text to read, as far as it was understood.
 
-    `label` is the number of the question in the pasted text.
+    `problem` says what is missing. `label` is the number of the question in the pasted text.
     """
 
     line: int
@@ -103,7 +104,7 @@ class PastedQuestion:
     is_row: bool = False
     has_unmarked: bool = False  # whether unmarked lines, perhaps answers, follow directly
     answers: list[str] = field(default_factory=list)
-    last_mark: Mark = field(default_factory=Mark)  # of the last answer
+    last_mark: Mark = field(default_factory=Mark)  # the mark of the last answer
     range: Range | None = None
     several: Several | None = None
     condition: str = ""
@@ -146,7 +147,7 @@ class PastedQuestion:
 
     @property
     def is_assumed(self) -> bool:
-        """Whether this is a yes/no question only because the text has no answers to it."""
+        """Whether this is a yes/no question only because the text lists no answers to it."""
         return self.type == "yes_no" and not self.options
 
 
@@ -197,18 +198,18 @@ def _find_problem(question: PastedQuestion) -> str:
 
 
 def _lacks_all(question: PastedQuestion) -> bool:
-    """Whether a question has neither answers nor a question mark."""
+    """Return whether a question has neither answers nor a question mark."""
     return question.problem in (NO_ANSWERS, UNMARKED) and not asks(question.text)
 
 
 class _Parser:
-    """Reads line by line. `is_below` says whether the previous line had text."""
+    """Reads line by line. `is_below` says whether the previous line contained anything."""
 
     def __init__(self) -> None:
         self.questions: list[PastedQuestion] = []
         self.lines: list[PastedLine] = []
         self.is_below = False
-        self.has_columns = False  # columns besides questions and answers
+        self.has_columns = False  # whether there are columns besides questions and answers
 
     @property
     def _question(self) -> PastedQuestion | None:
@@ -221,7 +222,7 @@ class _Parser:
         return self.questions[-1] if self.questions else None
 
     def read(self, number: int, line: str, after: str) -> None:
-        """Read a line; `after` is the next line."""
+        """Read a line. `after` is the next line."""
         mark, rest = split_mark(line)
         cells = split_cells(rest)
         if self._is_heads(split_cells(line)):
@@ -253,7 +254,7 @@ class _Parser:
             self._note(number, line, "unclear", COLUMNS)
 
     def _is_numbered_answer(self, mark: Mark, rest: str) -> bool:
-        """Whether the line is an answer whose number is written unlike the numbers of questions."""
+        """Return whether the line is an answer, numbered in another style than the questions."""
         above = self._question
         return (
             above is not None
@@ -265,7 +266,7 @@ class _Parser:
         )
 
     def _is_heading_or_note(self, mark: Mark, above: PastedQuestion) -> bool:
-        """Whether a line with a letter or an asterisk may be a heading or note, not an answer."""
+        """Return whether a lettered or starred line may be a heading or note, not an answer."""
         if not (mark.letter or mark.style == "*"):
             return False
         follows = mark.continues(above.last_mark) if above.answers else mark.begins
@@ -359,21 +360,21 @@ class _Parser:
             self._start(number, line, text)
 
     def _may_be_answer(self, rest: str, after: str, above: PastedQuestion) -> bool:
-        """Whether an unmarked line may be an answer rather than a heading."""
+        """Return whether an unmarked line may be an answer rather than a heading."""
         if above.lacks_answers:
             return self.is_below or not mentions_a_question(rest)
         return self.is_below and (above.has_unmarked or not _is_heading(rest, after))
 
 
 def _is_heading(line: str, after: str) -> bool:
-    """Whether a line right below an answer is a heading rather than an unmarked answer."""
+    """Return whether a line right below an answer is a heading and not an unmarked answer."""
     mark, text = split_mark(after)
     starts = mark.label is not None or asks(split_details(text)[0]) or "\t" in text
     return not line[:1].islower() and (not after or starts)
 
 
 def _add_cells(question: PastedQuestion, cells: list[str]) -> None:
-    """Add answers. A rule may follow, and in a row also the number of answers to choose."""
+    """Add answers. A rule may follow the answers, as may a limit on choices in a row of cells."""
     kinds = Condition | Several if len(cells) > 1 else Condition
     while cells and isinstance(detail := find_detail(cells[-1]), kinds):
         _add_detail(question, detail)

@@ -22,7 +22,7 @@ ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)”
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The question that a pasted one becomes, or why the pasted one is left out.
+    """The question that a pasted question becomes, or the reason why the latter is left out.
 
     A note says which part of a created question was left out.
     """
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The lines of one question, or one other line. `lines` are their numbers, such as "3–6, 8"."""
+    """The lines of one question, or one other line. `lines` are line numbers, such as "3–6, 8"."""
 
     lines: str
     text: str
@@ -48,7 +48,7 @@ class Row:
 def build_rows(
     pasted: Pasted, *, outcomes: Sequence[Outcome], questions: Sequence[Question]
 ) -> list[Row]:
-    """Build the rows in the order of the text; `questions` are the draft's and the new ones."""
+    """Build the rows in the order of the text. `questions` are the draft's and the new ones."""
     grouped: dict[tuple[str, int], list[PastedLine]] = {}
     for line in pasted.lines:
         key = ("line", line.number) if line.question is None else ("question", line.question)
@@ -105,7 +105,7 @@ def _call(number: int, question: Question) -> str:
 
 
 def describe_new(number: int, question: Question, questions: Sequence[Question]) -> str:
-    """Describe a new question in one line; `questions` are all questions of the draft."""
+    """Describe a new question in one line. `questions` are all questions of the draft."""
     return f"{_call(number, question)}{_describe(question, questions)}"
 
 
@@ -121,7 +121,7 @@ def _join_numbers(numbers: Sequence[int]) -> str:
 
 
 def _describe(question: Question, questions: Sequence[Question]) -> str:
-    """Describe the range, the limit and the rule that were understood."""
+    """Describe the details that were understood, such as the range, the limit and the rule."""
     parts = []
     if question.minimum is not None and question.maximum is not None:
         low, high = (

@@ -27,7 +27,7 @@ _LINE_OF_LIST = re.compile(r"\b([Ll])ine (?=\d)")
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a pasted text becomes. `contents` are the questions to create, by key."""
+    """The result of reading a pasted text. `contents` maps keys to the questions to create."""
 
     contents: Mapping[str, QuestionContent]
     rows: Sequence[Row]
@@ -60,21 +60,21 @@ class _RuleLeftOut(Exception):
 
 
 class _Reader:
-    """Turns pasted questions into unsaved ones, in order; these have negative keys."""
+    """Turns pasted questions into unsaved ones, in order. The unsaved ones have negative keys."""
 
     def __init__(
         self, pasted: Sequence[PastedQuestion], *, stored: Sequence[Question], may_decline: bool
     ) -> None:
         self.pasted, self.known, self.may_decline = pasted, list(stored), may_decline
         self.contents: dict[str, QuestionContent] = {}
-        self._found: dict[int, Question] = {}  # by place in the text
+        self._found: dict[int, Question] = {}  # maps places in the text to questions
         self._stored = len(self.known)
         self._by_words = {_fold_all(question): question for question in reversed(self.known)}
         self._usual: dict[str, dict[str, Any]] = {}
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map question numbers in the text to places; without any, count questions from 1."""
+        """Map question numbers in the text to places. If there are none, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}
@@ -178,7 +178,7 @@ class _Reader:
 
 
 def _name_answer(words: str, question: Question) -> str:
-    """Return the name that rules use for the answer with these words, or else the words."""
+    """Return the name that rules use for the answer with these words, or the words themselves."""
     if question.options:
         names = list(name_answers(question))
         by_words = dict(zip(map(fold, question.options), names, strict=True))
@@ -187,7 +187,7 @@ def _name_answer(words: str, question: Question) -> str:
 
 
 def _fold_all(question: Question) -> str:
-    """Reduce a question to a text that is equal for identical questions."""
+    """Reduce a question to a string that is equal for identical questions."""
     return repr([_fold(getattr(question, name)) for name in _COMPARED])
 
 

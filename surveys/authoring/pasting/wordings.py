@@ -68,7 +68,7 @@ def is_yes_or_no(options: list[str]) -> bool:
 
 
 def read_yes_or_no(text: str) -> str:
-    """Return "yes" or "no" for these words in any language of surveys; empty for other words."""
+    """Return "yes" or "no" for these words in any survey language, otherwise an empty string."""
     word = _read(text)
     return "yes" if word in _YES else "no" if word in _NO else ""
 

@@ -16,11 +16,11 @@ from surveys.models.planned_comparisons import MAX_PLANNED
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedLine:
-    """One planned comparison; `problem` says why it cannot be made, or is empty."""
+    """One planned comparison. `problem` says why it cannot be made, or is empty."""
 
     pk: int
     title: str
-    texts: tuple[str, ...]  # of the questions
+    texts: tuple[str, ...]  # the texts of the questions
     problem: str
 
 
@@ -33,7 +33,7 @@ class PlannedCard:
 
 
 def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = None) -> PlannedCard:
-    """Describe the planned comparisons, and the form to plan more."""
+    """Describe the planned comparisons, and add the form for planning more."""
     keys = [plan.pk for plan in survey.planned_comparisons.all()]
     indicators = {one.name: one for one in list_predictors(manifest)}
     lines = tuple(
@@ -65,7 +65,7 @@ def list_titles(manifest: Manifest) -> list[str]:
 
 
 def find_planned_problems(manifest: Manifest) -> Iterator[str]:
-    """Say which planned comparisons prevent the opening, and what to do about them."""
+    """Say which planned comparisons prevent the survey from opening, and how to fix each."""
     for names in manifest.planned_comparisons:
         if problem := _find_problem(manifest, names):
             title = describe_planned(manifest, names)

@@ -14,9 +14,9 @@ from surveys.models import PlannedComparison, Question
 
 
 def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str, str]:
-    """Map each suffix of a question's indicators to what Yes means.
+    """Map each suffix of a question's indicators to the meaning of Yes.
 
-    `questions` are all questions of the survey, which determine the number of this one.
+    `questions` are all questions of the survey, which determine this question's number.
     """
     name = name_questions(questions)[str(question.pk)]
     described = {one.name: one for one in build_questions(questions)}
@@ -30,9 +30,9 @@ def find_plans(question: Question) -> list[PlannedComparison]:
 def follow_answers(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> int:
-    """After an edit of a question, update the plans that use its answers.
+    """Update the comparisons that use a question's answers after the question was edited.
 
-    A plan follows an answer to its new place, and keeps a reworded answer in the same place. A plan
+    A plan follows an answer that has moved, and keeps an answer that was only reworded. A plan
     whose answer is gone is deleted. Returns the number of deleted plans.
     """
     dropped = 0
@@ -53,7 +53,7 @@ def follow_answers(
 def follow_alerts(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> str:
-    """After an edit, update planned alerts about a question's answers, as for comparisons.
+    """Update planned alerts about a question's answers after an edit, as for comparisons.
 
     Returns a sentence if an alert was deleted because its answer is gone.
     """
@@ -73,7 +73,7 @@ def follow_alerts(
 
 
 def _find_part(part: str, before: Mapping[str, str], after: Mapping[str, str]) -> str | None:
-    """Find the suffix that an answer has after an edit; None if the answer is gone."""
+    """Find the suffix that an answer has after an edit, or return None if the answer is gone."""
     text = before.get(part)
     if text is None or after.get(part) == text:
         return part if part in after else None
@@ -83,7 +83,7 @@ def _find_part(part: str, before: Mapping[str, str], after: Mapping[str, str]) -
 
 
 def describe_dropped(count: int) -> str:
-    """Say how many planned comparisons were removed; empty for none."""
+    """Say how many planned comparisons were removed, if any."""
     if count == 0:
         return ""
     if count == 1:

@@ -1,4 +1,4 @@
-"""The form to plan a comparison of two questions, or a regression."""
+"""The form for planning a comparison of two questions, or a regression."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PlannedForm(forms.Form):
     predictor_6 = AnswerMenu(label="Predictor 6")
 
     def __init__(self, data: Any = None, *, manifest: Manifest, is_short: bool = False) -> None:
-        """Build the form; a short form has no further predictors, whose menus would be long."""
+        """Build the form. A short form has no menus for further predictors, which would be long."""
         super().__init__(data, auto_id="planned_%s")
         if is_short:
             self.fields = {name: self.fields[name] for name in (OUTCOME, GROUP)}
@@ -59,13 +59,13 @@ class PlannedForm(forms.Form):
 
     @property
     def names(self) -> list[str]:
-        """The chosen answers, the outcome first."""
+        """The chosen answers, with the outcome first."""
         chosen = {name for field, name in self.cleaned_data.items() if name and field != OUTCOME}
         outcome = self.cleaned_data[OUTCOME]
         return [outcome, *sort_predictors(self.manifest, chosen)] if outcome else []
 
     def _find_field(self, name: str) -> str | None:
-        """Return the field that an error belongs to; a missing outcome takes precedence."""
+        """Return the field that an error belongs to. A missing outcome takes precedence."""
         if name and not self.cleaned_data[OUTCOME]:
             return OUTCOME
         return GROUP if name == PREDICTORS else name or None

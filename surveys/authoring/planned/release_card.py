@@ -25,18 +25,18 @@ from surveys.releasing.words import find_group, find_questions, name_request
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseLine:
-    """One planned release; `problem` says why it cannot be made, or is empty."""
+    """One planned release. `problem` says why it cannot be made, or is empty."""
 
     pk: int
     title: str
-    texts: tuple[str, ...]  # of the questions
+    texts: tuple[str, ...]  # the texts of the questions
     cost: str
     problem: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseCard:
-    """Amounts of ε are in hundredths."""
+    """The planned releases and their form. Amounts of ε are in hundredths."""
 
     lines: tuple[ReleaseLine, ...]
     form: ReleasePlanForm | None  # None if no more releases can be planned
@@ -48,7 +48,7 @@ class ReleaseCard:
 def build_release_card(
     survey: Survey, manifest: Manifest, form: ReleasePlanForm | None = None
 ) -> ReleaseCard | None:
-    """Describe a protected draft's planned releases and its form; None for other drafts."""
+    """Describe a protected draft's planned releases and form, or return None for other drafts."""
     if manifest.planned_releases is None:
         return None
     planned = manifest.planned_releases
@@ -93,7 +93,7 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
         return f"{cost}. Readers see it where the table of the question is shown."
     least = Noise.of(plan.mechanism, plan.scale).least
     group = find_group(manifest, request)
-    # Every group has its own counts; assume groups of equal size.
+    # Every group has separate counts. The groups are assumed to be of equal size.
     needed = least * (len(group.options) if group else 1)
     people, part = (
         manifest.people_planned,
@@ -131,7 +131,7 @@ def list_release_titles(manifest: Manifest) -> list[str]:
 
 
 def find_planned_release_problems(manifest: Manifest) -> Iterator[str]:
-    """Say which planned releases prevent the opening, and what to do about them."""
+    """Say which planned releases prevent the survey from opening, and how to fix each problem."""
     for request in manifest.planned_releases or ():
         if problem := find_planned_problem(request, manifest):
             name = name_request(manifest, request)
@@ -144,7 +144,7 @@ def find_planned_release_problems(manifest: Manifest) -> Iterator[str]:
 
 
 def drop_from_releases(question: Question) -> str:
-    """Remove a deleted question from the planned releases; return a sentence that says so.
+    """Remove a deleted question from the planned releases, and return a sentence that says so.
 
     A release is deleted if the question was its only one, formed the groups of its table, or was
     the outcome of its key driver.

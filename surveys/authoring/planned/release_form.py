@@ -1,4 +1,4 @@
-"""The form to plan a release of a protected survey."""
+"""The form for planning a release of a protected survey."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class ReleasePlanForm(forms.Form):
 
 
 def _list_answers(question: ManifestQuestion) -> tuple[str, list[tuple[str, str]]]:
-    """List the answers of a question under its number, each with the question's name and code."""
+    """List a question's answers under its number, each with the question's name and its code."""
     return f"Q{question.number} {shorten(question.text, QUESTION_LENGTH)}", [
         (f"{question.name}.{option.code}", f"Q{question.number} · {option.text}")
         for option in question.options

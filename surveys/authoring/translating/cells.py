@@ -1,7 +1,8 @@
 """Makes the texts of a file harmless in any spreadsheet, and restores them exactly.
 
-Spreadsheets that separate cells by semicolons split a file with commas at each semicolon and line
-break. So an apostrophe precedes formulas at these places, not only at the start of a cell.
+A spreadsheet that separates cells by semicolons splits a comma-separated file at each semicolon and
+line break. Apostrophes are therefore put before formulas at all these places, not only at the start
+of a cell.
 """
 
 from __future__ import annotations
@@ -20,5 +21,5 @@ def defuse(text: str) -> str:
 
 
 def restore(cell: str) -> str:
-    """Return the text as it was before it was defused; other texts do not change."""
+    """Return the text as it was before it was defused. Any other text stays the same."""
     return _DEFUSED.sub("", cell)

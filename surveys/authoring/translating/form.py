@@ -1,4 +1,4 @@
-"""The form for a file of translations. On the preview, it sends the file's text again."""
+"""The form for a file of translations. On the preview page, it sends the file's text again."""
 
 from __future__ import annotations
 

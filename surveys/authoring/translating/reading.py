@@ -26,7 +26,7 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A translation that the file would add, or that would replace an earlier one."""
+    """A translation from the file that would be added or would replace an earlier one."""
 
     row: int
     language: str
@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A row whose original is not among the texts. `now` is the current text in its place."""
+    """A row whose original is not a text of the draft. `now` is the current text in its place."""
 
     row: int
     original: str
@@ -56,10 +56,10 @@ class FileReading:
     stamp: str
     added: list[Change] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)
-    unchanged: list[int] = field(default_factory=list)  # rows
+    unchanged: list[int] = field(default_factory=list)  # the numbers of rows
     outdated: list[LeftOut] = field(default_factory=list)
     unknown: list[LeftOut] = field(default_factory=list)
-    columns: Sequence[str] = ()  # left out
+    columns: Sequence[str] = ()  # the columns that are left out
     problems: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)  # what is still missing after the changes
 
@@ -85,7 +85,7 @@ class FileReading:
 
 
 def read_file(text: str, *, survey: Survey) -> FileReading:
-    """Compare the text of a file with a draft. Nothing is stored. Raises Unreadable."""
+    """Compare a file's text with a draft, without storing anything. May raise Unreadable."""
     manifest = build_manifest(survey=survey, wave_number=1)
     translations = list(survey.translations.all())
     stored = {one.language: one.texts for one in translations if one.language != survey.language}
@@ -132,7 +132,7 @@ def _match_lines(
 
 
 def _loosen(text: str) -> str:
-    """Drop differences that spreadsheets make: spaces around lines, and forms of accents."""
+    """Undo changes that spreadsheets make to spaces around lines and to the encoding of accents."""
     lines = unicodedata.normalize("NFC", text).split("\n")
     return "\n".join(line.strip() for line in lines).strip()
 

@@ -1,4 +1,4 @@
-"""Stores all translations of a file that its preview showed, or none."""
+"""Stores either all translations in a file that its preview showed, or none."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from surveys.models import Kind, Survey
 def store_file(*, survey: Survey, text: str, stamp: str) -> FileReading:
     """Store the translations of a file, as its preview with this stamp showed them.
 
-    Raises PreviewOutdated if the draft or a translation has changed since. Empty cells, and texts
-    that the survey no longer uses, keep their translations.
+    Raises PreviewOutdated if the draft or a translation has changed since the preview. A stored
+    translation is kept if its cell is empty or if the survey no longer uses its text.
     """
     locked = lock_draft(survey=survey)
     reading = read_file(text, survey=locked)

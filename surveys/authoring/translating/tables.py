@@ -12,7 +12,7 @@ from surveys.authoring.translating.writing import ORIGINAL, WHERE
 from surveys.manifest.languages import NAMES, name_language
 from surveys.manifest.plain_text import fold
 
-# The preview sends the text back, which must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. UTF-16 text
+# The preview page sends the text back, so it must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. UTF-16 text
 # grows by up to half when it is converted to UTF-8.
 MAX_BYTES = 600_000
 MAX_ROWS = 10_000
@@ -23,12 +23,12 @@ _SAVE_AS = "Save it as “CSV UTF-8”, and upload it again."
 
 
 class Unreadable(Exception):
-    """Says why a file cannot be read, and what to do."""
+    """Says why a file cannot be read, and what to do about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One row with its number in the spreadsheet. `cells` has the words by language."""
+    """One row with its number in the spreadsheet. `cells` maps languages to words."""
 
     row: int
     where: str
@@ -44,7 +44,7 @@ class Table:
 
 
 def decode(content: bytes) -> str:
-    """Decode UTF-8, UTF-16 or the usual encoding of Western spreadsheets; raise Unreadable."""
+    """Decode UTF-8, UTF-16 or the usual encoding of Western spreadsheets, or raise Unreadable."""
     if not content.strip():
         raise Unreadable("The file is empty. Choose another one.")
     if len(content) > MAX_BYTES:
@@ -61,7 +61,7 @@ def decode(content: bytes) -> str:
         except UnicodeDecodeError:
             continue
         if "\0" in text:
-            break  # UTF-16 without a byte order mark, or no text at all
+            break  # UTF-16 without a byte order mark, or not a text file
         if encoding == "windows-1252":
             _refuse_lost_letters(text)
         return normalize(text)
@@ -69,7 +69,7 @@ def decode(content: bytes) -> str:
 
 
 def _refuse_lost_letters(text: str) -> None:
-    """Refuse languages whose letters this encoding lacks, because their columns are nonsense."""
+    """Refuse words in languages whose letters this encoding lacks, because they are garbled."""
     table = read_table(normalize(text))
     lost = [
         name_language(code)
@@ -81,12 +81,12 @@ def _refuse_lost_letters(text: str) -> None:
 
 
 def normalize(text: str) -> str:
-    """Write line breaks as forms send them back."""
+    """Write line breaks in the same way as text that a form sends back."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_table(text: str) -> Table:
-    """Read rows and columns; raise Unreadable."""
+    """Read rows and columns, or raise Unreadable."""
     first = text[:_LONGEST_HEADER].partition("\n")[0]
     separator = next(
         (one for one in _SEPARATORS if ORIGINAL in map(fold, _split(first, one))), None

@@ -20,7 +20,7 @@ WHERE, ORIGINAL = "where", "original"
 def write_file(*, survey: Survey, manifest: Manifest) -> bytes:
     """Write one row for each text, and one column for each translation.
 
-    Without any translation, there is an empty column for every other language that Murmur knows.
+    If the draft has no translation, there is an empty column for every other language of Murmur.
     """
     texts = {
         one.language: one.texts

@@ -1,4 +1,4 @@
-"""The templates that authors can start from: definitions in this folder, in our own words.
+"""The templates that authors can start from: definitions in this folder, in Murmur's own words.
 
 Each template is short enough to open for 1,000 people within all limits.
 """
@@ -15,7 +15,7 @@ from surveys.definition.format import Definition
 from surveys.definition.parsing import parse_definition
 
 _FOLDER = Path(__file__).parent
-# In the order of the page. The words below a title say what its questions are about.
+# In the order of the page. The words below a title describe the topics of the questions.
 _ABOUT: Mapping[str, str] = {
     "harassment": "Unwanted comments and touching, repeated humiliation, and trust in the "
     "employer.",

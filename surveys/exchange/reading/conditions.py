@@ -1,6 +1,6 @@
 """Read the conditions and bounds of XLSForm and REDCap.
 
-Both write a condition in nearly the same way: `${q1} = 'yes' and selected(${q2}, 'a')`, and
+The two write conditions in nearly the same way: `${q1} = 'yes' and selected(${q2}, 'a')`, and
 `[q1] = '1' and [q2(3)] = '1'`. A condition becomes nested lists, because names are resolved later:
 
     ["is", name, value]    the answer is this choice
@@ -80,7 +80,7 @@ class Tokens:
 
 
 def read_condition(text: str) -> Condition:
-    """Read a condition; raises NotReadable."""
+    """Read a condition, or raise NotReadable."""
     tokens = Tokens(text)
     condition = read_any(tokens)
     tokens.end()
@@ -187,7 +187,7 @@ _LISTED = re.compile(r"regex\s*\(\s*\.\s*,\s*['\"]\^?\(?([\w |-]+?)\)?\$?['\"]\s
 
 
 def read_bounds(constraint: str) -> tuple[int | None, int | None] | None:
-    """Read the least and the most that `. >= 0 and . <= 30` allows; None for other constraints."""
+    """Read the bounds in `. >= 0 and . <= 30`, or return None for another kind of constraint."""
     low = high = None
     for part in re.split(r"\band\b", constraint):
         found = _BOUND.fullmatch(part.strip(" ()\n\t"))
@@ -210,7 +210,7 @@ def read_limit(constraint: str) -> int | None:
 
 
 def read_closed_list(constraint: str) -> list[str]:
-    """List the answers that `. = 'a' or . = 'b'`, or a pattern of such words, allows."""
+    """List the answers that `. = 'a' or . = 'b'`, or a pattern with such words, allows."""
     found = _LISTED.fullmatch(constraint.strip())
     if found and "|" in found[1]:
         return [word.strip() for word in found[1].split("|")]

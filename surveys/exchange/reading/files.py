@@ -1,7 +1,7 @@
 """Read a workbook or a CSV file as sheets of text. This runs in the child process (child.py).
 
 pyxform's own reader stops after 60 empty rows, skips columns without a head and does not say which
-column a cell is in. So the cells are read here, as texts by pyxform's rules.
+column a cell is in. The cells are therefore read here, and become text by pyxform's rules.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LONGEST_FIELD = 100_000
 
 
 class Unreadable(Exception):
-    """The file cannot be read at all. The message says why, and what to do."""
+    """The file cannot be read at all. The message says why, and what to do about it."""
 
 
 @dataclass(kw_only=True)
 class Sheet:
-    """The cells that are not empty, by the number of their row and the letters of their column."""
+    """The cells that are not empty, keyed by row number and then by the letters of the column."""
 
     name: str
     rows: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class File:
 
 
 def read_file(content: bytes) -> File:
-    """Read the sheets of a file; raises Unreadable."""
+    """Read the sheets of a file, or raise Unreadable."""
     if content.startswith(_ZIP):
         return _read_workbook(content)
     if content.startswith(_OLD_WORKBOOK):
@@ -185,7 +185,7 @@ def _read_csv(content: bytes) -> Sheet:
 
 
 def decode(content: bytes) -> str:
-    """Decode text as UTF-8 or UTF-16, or else in the Windows encoding of Western Europe."""
+    """Decode text as UTF-8 or UTF-16, or else as the Windows encoding of Western Europe."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encodings = ["utf-16"]
     else:

@@ -1,7 +1,7 @@
 """The rows of a file, and what became of each cell. No cell is lost silently.
 
-A reader *takes* a cell whose content is in the draft, and *notes* any other with a reason. `finish`
-notes the cells that the reader forgot.
+A reader *takes* a cell whose content is in the draft, and *notes* any other cell with a reason.
+`finish` notes the cells that the reader forgot.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-# A note of the kind "change" affects the questions that are asked; one of the kind "same" does not.
+# A note of the kind "change" affects the questions that are asked. A note of the kind "same" does
+# not.
 Kind = Literal["change", "same"]
 _LONGEST = 300
-# Control characters, and characters that reorder a text (surveys.form_fields).
+# Control characters, and characters that reorder text (surveys.form_fields).
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NO_PLACE = "Murmur has no such column."
 FORMULA = (
@@ -32,7 +33,7 @@ class Line:
     text: str = ""
     notes: list[tuple[str, str, Kind]] = field(default_factory=list)  # column, reason, kind
     left: str = ""  # the reason if the row is left out
-    column: str = ""  # the cell that is the reason
+    column: str = ""  # the column of the cell that is the reason
     taken: set[str] = field(default_factory=set)
 
     def take(self, column: str) -> str:
@@ -40,13 +41,13 @@ class Line:
         return self.cells.get(column, "")
 
     def note(self, column: str, reason: str, kind: Kind = "change") -> None:
-        """Note why the draft lacks a cell's content; the reason starts with a capital letter."""
+        """Note why the draft lacks a cell's content. The reason begins with a capital letter."""
         self.taken.add(column)
         if (column, reason, kind) not in self.notes:
             self.notes.append((column, reason, kind))
 
     def leave(self, reason: str, column: str = "") -> None:
-        """Leave the whole row out. A second call does not replace the reason."""
+        """Leave the whole row out. A second call does not replace the first reason."""
         if not self.left:
             self.left, self.column = reason, column
 
@@ -62,6 +63,6 @@ def show(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Shorten a text for the lists; the added length shows that something is missing."""
+    """Shorten a text for the lists, and add its length to show that something is missing."""
     text = show(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"

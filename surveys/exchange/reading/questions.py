@@ -1,4 +1,4 @@
-"""Turn questions of other programs into Murmur's, for all formats. This does not import Django."""
+"""Turn questions of other programs into Murmur's, for all formats, without importing Django."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.exchange.reading.reasons import NO_FORMATTING, NO_RULE, NO_SCORE, P
 from surveys.exchange.reading.sums import Step, Sum, read_formula
 
 _LEAST_POINTS, _MOST_POINTS, _POINTS = 3, 11, range(-89, 101)
-# Types whose questions can share a page. This process cannot load surveys.manifest.grids.
+# Types whose questions can share a page. The child process cannot load surveys.manifest.grids.
 TYPES_IN_GRIDS = ("yes_no", "choice", "scale")
 SHARES_PAGES = "Questions with the same answers share a page."
 _YES, _NO = {"yes", "y", "true"}, {"no", "n", "false"}
@@ -26,13 +26,13 @@ _SPACES = re.compile(r"[ \t]+")
 _PIPE = re.compile(r"\$\{[^}]*\}")
 
 
-# A text in other languages: by language, the translation and its column.
+# A text in other languages: maps each language to the translation and its column.
 Words = Mapping[str, tuple[str, str]]
 
 
 @dataclass(kw_only=True)
 class Choice:
-    """An answer to choose from. `line` and the two columns say where it is in the file."""
+    """An answer to choose from. `line` and the two columns are its place in the file."""
 
     value: str
     text: str
@@ -44,23 +44,23 @@ class Choice:
 
 @dataclass(kw_only=True)
 class Item:
-    """A question that the file asks for. `content` is as in QuestionContent, without the rule."""
+    """A question in the file. `content` is as in QuestionContent, without the rule."""
 
     line: int
     name: str
     content: dict[str, Any]
-    parts: list[int] = field(default_factory=list)  # lines with its answers
-    # Maps values to the names of their answers in rules; a value that stands for several answers
+    parts: list[int] = field(default_factory=list)  # the lines with the question's answers
+    # Maps values to the names of their answers in rules. A value that stands for several answers
     # has several names.
     answers: dict[str, str] = field(default_factory=dict)
-    second: str = ""  # the name of the question after Yes, if there is one
+    second: str = ""  # the name of the question that is asked after Yes, if there is one
     rule: Condition | None = None
     rule_column: str = ""
     name_column: str = ""
     same_fact: str = ""
     same_fact_column: str = ""
     flips_column: str = ""
-    # The cells whose values change if this stays a single question: line, column and note.
+    # The cells whose values change if this remains a single question: line, column and note.
     moved: list[tuple[int, str, str]] = field(default_factory=list)
     # The terms of a sum, the steps of a formula on the sum (reading.sums), the names of bands by
     # result and, once the item is a score, the lines of the score's items.
@@ -69,7 +69,7 @@ class Item:
     bands: dict[str, str] = field(default_factory=dict)
     terms_column: str = ""
     members: list[int] = field(default_factory=list)
-    # The column of a heading in the question's row; the heading may be left out.
+    # The column of a heading in the question's row. The heading may be left out.
     heading: str = ""
 
 
@@ -80,7 +80,7 @@ class Parsed:
     lines: list[Line]
     items: list[Item]
     settings: dict[str, Any]
-    settings_line: int = 0  # of the consent
+    settings_line: int = 0  # the line of the consent
     answers: list[int] = field(default_factory=list)  # the lines of lists of answers
     translations: dict[str, dict[str, str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)  # parts without a row that are left out
@@ -99,14 +99,14 @@ class Parsed:
 
 
 def clean_text(text: str) -> str:
-    """Drop hidden characters, and markup, which Murmur would show unrendered."""
+    """Drop hidden characters, and markup, which Murmur would not render."""
     plain = HIDDEN.sub("", html.unescape(_TAG.sub("", _BREAK.sub("\n", text))))
     lines = "\n".join(_SPACES.sub(" ", line).strip() for line in plain.splitlines())
     return _PARAGRAPHS.sub("\n\n", lines).strip()
 
 
 def read_label(line: Line, column: str, *, pipes: re.Pattern[str] = _PIPE) -> str:
-    """Take a text that people will read, without its markup. Leave out a row with piped answers."""
+    """Take a text that people will read, without markup. Leave out a row with piped answers."""
     written = line.take(column)
     if pipes.search(written):
         line.leave(PIPED, column)
@@ -128,7 +128,7 @@ def read_rule(line: Line, column: str) -> Condition | None:
 
 
 def read_score(line: Line, column: str) -> dict[str, Any] | None:
-    """Read a formula as the content of a score; leave out the row if this fails."""
+    """Read a formula as the content of a score, or leave the row out if this fails."""
     try:
         terms, steps = read_formula(line.take(column))
     except NotReadable as problem:
@@ -138,7 +138,7 @@ def read_score(line: Line, column: str) -> dict[str, Any] | None:
 
 
 def simplify(condition: Condition) -> Condition:
-    """Drop double negations, which come from `!=` and from boxes."""
+    """Drop double negations, which result from `!=` and from boxes."""
     word, *parts = condition
     if word in ("is", "has"):
         return condition
@@ -149,7 +149,7 @@ def simplify(condition: Condition) -> Condition:
 
 
 def join_rules(*rules: Condition | None) -> Condition | None:
-    """Join the rule of a group with the question's own."""
+    """Join the rule of a group with the question's own rule."""
     found = [rule for at, rule in enumerate(rules) if rule is not None and rule not in rules[:at]]
     return found[0] if len(found) == 1 else ["all", *found] if found else None
 
@@ -199,16 +199,16 @@ def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = F
         found.answers[choice.value] = str(place)
         if choice.value != str(place):
             moved.setdefault(id(choice.line), []).append((choice, place))
-    for pairs in moved.values():  # all answers are in one cell, or each in a separate cell
+    for pairs in moved.values():  # all answers are in one cell, or each is in a separate cell
         said = ", ".join(f"“{choice.value}” becomes {place}" for choice, place in pairs)
         found.moved.append((pairs[0][0], f"{said}."))
     return found
 
 
 def _read_yes_no(choices: Sequence[Choice]) -> dict[str, str]:
-    """Map two values to "yes" and "no"; return an empty map if they mean something else.
+    """Map two values to "yes" and "no", or return an empty map if they mean something else.
 
-    The values 1, 0 and 2 may stand for anything, so their texts must also say yes and no.
+    The values 1, 0 and 2 may stand for anything, so their texts must say yes and no.
     """
     if len(choices) != 2:
         return {}
@@ -237,7 +237,7 @@ def _become_yes_no(found: Closed, choices: Sequence[Choice], answers: dict[str, 
 
 
 def _read_points(choices: Sequence[Choice]) -> list[int]:
-    """Return the points of a scale, which are consecutive; only the ends may have words."""
+    """Return the consecutive points of a scale, of which only the first and last may have words."""
     try:
         points = [int(choice.value) for choice in choices]
     except ValueError:
@@ -275,7 +275,7 @@ def _drop(choice: Choice, reason: str, kind: Kind) -> None:
 
 
 def _drop_words(choice: Choice) -> None:
-    """Note translations that are left out because Murmur has its own words for them."""
+    """Note translations that are left out because Murmur has its own words for the answer."""
     for text, column in choice.words.values():
         if text != choice.value and not read_yes_or_no(text):
             choice.line.note(column, "Left out: Murmur has its own words here.", "change")
@@ -295,8 +295,8 @@ def describe_closed(closed: Closed) -> dict[str, Any]:
 def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: list[Line]) -> None:
     """Join each follow-up question with the question whose Yes leads to it.
 
-    `follow_ups` maps the line of a follow-up to the name of the first question. The column
-    `murmur_follow_up` must ask for this, because the two answers become one code.
+    `follow_ups` maps the line of a follow-up to the name of the first question. Questions are only
+    joined if the column `murmur_follow_up` says so, because the two answers become one code.
     """
     by_name = {item.name: item for item in items}
     for number, name in follow_ups.items():

@@ -11,7 +11,7 @@ from surveys.exchange.reading.xlsform import read_xlsform
 
 
 def read_questionnaire(content: bytes, *, name: str) -> Parsed:
-    """Read a questionnaire; raises Unreadable. A file without a title gets its `name` as title."""
+    """Read a questionnaire, or raise Unreadable. `name` becomes the title if the file has none."""
     file = read_file(content)
     title = PurePath(name).stem[:200] or "Imported survey"
     if file.is_workbook:

@@ -1,4 +1,4 @@
-"""Why cells and rows are left out, in the sentences that authors read."""
+"""The reasons why cells and rows are left out, in the sentences that authors read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOO_DEEP = "It is nested too deeply."
 UNKNOWN_TYPE = "Murmur does not know the type “{}”."
 WHOLE = "Becomes a whole number."
 
-# Types of XLSForm.
+# Types of questions in XLSForm.
 PERSONAL = {
     *("start", "end", "today", "deviceid", "imei", "username", "phonenumber", "phone_number"),
     *("email", "audit", "simserial", "sim_id", "subscriberid", "subscriber_id", "start_geopoint"),

@@ -59,9 +59,9 @@ def is_dictionary(sheet: Sheet) -> bool:
 
 
 def _read_heads(sheet: Sheet) -> dict[str, str]:
-    """Map the letters of columns to their names; an unknown column keeps its head.
+    """Map the letters of columns to their names. An unknown column keeps its head.
 
-    The first column has the names of fields, even if its head is unknown.
+    If no head is that of the field names, a first column with an unknown head has the field names.
     """
     first = next(iter(sheet.rows.values()), {})
     heads: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _find_name(head: str) -> str:
 
 
 def read_dictionary(sheet: Sheet, *, name: str) -> Parsed:
-    """Read the fields of a dictionary; raises Unreadable."""
+    """Read the fields of a dictionary, or raise Unreadable."""
     if not is_dictionary(sheet):
         raise Unreadable(
             "This is neither a workbook (.xlsx, .xls) nor a REDCap data dictionary: a CSV file "
@@ -104,7 +104,7 @@ class _Reader:
         ]
         self.items: list[Item] = []
         self.follow_ups: dict[int, str] = {}
-        self.matrix = ""  # the matrix of the last line
+        self.matrix = ""  # the matrix of the previous line
         self.forms = {line.cells.get("form_name", "") for line in self.lines} - {""}
         self.form = ""
 
@@ -174,7 +174,7 @@ class _Reader:
         self.items.append(item)
 
     def _read_matrix(self, line: Line, content: Mapping[str, Any]) -> bool:
-        """Whether the question is in the same matrix as the question in the previous line."""
+        """Return whether the question is in the same matrix as that in the previous line."""
         before, self.matrix = self.matrix, line.take("matrix_group_name")
         if self.matrix:
             shares = content.get("type") in TYPES_IN_GRIDS

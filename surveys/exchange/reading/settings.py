@@ -1,4 +1,4 @@
-"""Read what Murmur's own columns say: `murmur_flips`, `murmur_same_fact`, `murmur_bands`."""
+"""Read Murmur's own columns: `murmur_flips`, `murmur_same_fact` and `murmur_bands`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def say_yes(text: str) -> bool:
 
 
 def read_flips(line: Line, column: str, text: str, item: Item) -> None:
-    """Read how many of 100 answers flip; if invalid, keep the survey's usual number."""
+    """Read how many of 100 answers flip, or keep the usual number if the text is invalid."""
     if not text:
         return
     if text.isdecimal() and 1 <= int(text) <= 49:
@@ -29,7 +29,7 @@ def read_same_fact(column: str, text: str, item: Item) -> None:
 
 
 def read_bands(line: Line, column: str, bands: Mapping[str, str], item: Item) -> bool:
-    """Take the lines of bands by the formula's results; False if the formula has other results."""
+    """Take the line of each band by its result, or return False if the formula's results differ."""
     if {result for _, _, result in item.steps} != bands.keys():
         line.note(column, "Left out: the row computes other bands, or none.")
         return False

@@ -16,7 +16,7 @@ Sum = list[dict[str, Any]]
 
 
 def read_sum(text: str) -> Sum:
-    """Read a formula that adds earlier items; raises NotReadable for any other formula.
+    """Read a formula that adds earlier items, or raise NotReadable for any other formula.
 
     Each term has the `name` of an item and a `weight`. Terms that count answers, as in `if(${q1} =
     'yes', 1, 0)`, have `counts`, the number for each of these answers, and `otherwise`, the number
@@ -87,7 +87,7 @@ def _read_term(tokens: Tokens) -> Sum:
         if tokens.take(word):
             tokens.demand("(")
             terms = _terms(tokens, 1)
-            # coalesce(x, 0), round(x, 0)
+            # As in coalesce(x, 0) and round(x, 0).
             if tokens.take(",") and tokens.pop()[1] != "0":
                 raise NotReadable("It replaces missing answers with a number.")
             tokens.demand(")")
@@ -129,7 +129,7 @@ Step = tuple[int | None, int | None, str]  # the smallest and largest total, and
 
 
 def read_formula(text: str) -> tuple[Sum, list[Step]]:
-    """Read a sum, or a formula on a sum; raises NotReadable if the text is neither.
+    """Read a sum, or a formula on a sum. Raises NotReadable if the text is neither.
 
     `if(${total} >= 10, 'yes', 'no')` has two steps. The first step that contains a total applies;
     the last step contains all totals. A sum has no steps.

@@ -1,4 +1,4 @@
-"""The sheets of an XLSForm as tables, with their heads read by pyxform's aliases."""
+"""The sheets of an XLSForm as tables, whose heads are read with pyxform's aliases."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from surveys.exchange.reading.lines import FORMULA, Line
 class Column:
     head: str
     tokens: tuple[str, ...]
-    language: str | None = None  # of a label, as the file writes it
+    language: str | None = None  # the language of a label, as written in the file
 
 
 @dataclass(kw_only=True)
 class Table:
-    """A sheet with its heads read by pyxform's aliases."""
+    """A sheet whose heads are read with pyxform's aliases."""
 
     columns: list[Column]
     lines: list[Line]
 
     def find(self, *tokens: str) -> str:
-        """Return the head of the first matching column; empty if there is none."""
+        """Return the head of the first matching column, or an empty string if there is none."""
         found = (one.head for one in self.columns if one.tokens == tokens)
         return next(found, "")
 

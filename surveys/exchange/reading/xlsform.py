@@ -1,4 +1,4 @@
-"""Read an XLSForm: its sheets, groups, choices, and what each type of row becomes."""
+"""Read an XLSForm: its sheets, groups and choices, and what each type of row becomes."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class _Group:
     rule: Condition | None
     repeats: bool
     line: Line
-    is_table: bool  # whether its questions share pages
+    is_table: bool  # whether the questions in the group share pages
     has_questions: bool = False
 
 
 def read_xlsform(file: File, *, name: str) -> Parsed:
-    """Read the sheets of a workbook; raises Unreadable."""
+    """Read the sheets of a workbook, or raise Unreadable."""
     by_name: dict[str, Sheet] = {}
     others: list[Sheet] = []
     for sheet in file.sheets:
@@ -184,7 +184,7 @@ class _Reader:
         return found
 
     def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
-        """Take a row's text in the survey's language, its column, and texts in other languages."""
+        """Take a row's text in the survey's language, the column, and texts in other languages."""
         own, own_column = "", ""
         words: dict[str, tuple[str, str]] = {}
         for column in table.columns:
@@ -295,7 +295,7 @@ class _Reader:
     def _read_type(
         self, kind: str, line: Line, words: Words
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
-        """Return what the question becomes, its answers' names in rules, and their lines."""
+        """Return what the question becomes, the names of its answers in rules, and their lines."""
         type_head = self.survey.find("type")
         plain = to_snake_case(kind).replace("-", "_")
         if (filtered := self.survey.find("choice_filter")) in line.cells and filtered:
@@ -364,7 +364,7 @@ class _Reader:
                 line.note(column, f"“{known[text]}” stays: a text can have only one translation.")
 
     def _join_consent(self) -> str:
-        """Join the texts that people agree to; keep a language only if all parts are translated."""
+        """Join the texts that people agree to, with the languages that translate all of them."""
         joined = "\n\n".join(text for _, text, _ in self.consent)
         for language in {language for _, _, words in self.consent for language in words}:
             parts = [words.get(language) for _, _, words in self.consent]

@@ -51,7 +51,7 @@ def read_free_text(line: Line, table: Table) -> dict[str, Any] | None:
 
 
 def note_columns(line: Line, table: Table, *, is_closed: bool) -> None:
-    """Note the consequence of each column that Murmur lacks."""
+    """Note what follows from each column that Murmur lacks."""
     for column in table.columns:
         if column.head not in line.cells or column.head in line.taken:
             continue

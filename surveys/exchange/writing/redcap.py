@@ -51,7 +51,7 @@ def write_dictionary(definition: Mapping[str, Any]) -> bytes:
 def _as_text(text: str) -> str:
     """Put a space before text that spreadsheets would run as a formula.
 
-    REDCap drops a space at the start.
+    REDCap drops a leading space.
     """
     return FORMULA.sub(" ", text)
 
@@ -93,7 +93,7 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
     if question.get("refusal") and not row.answers:
         tags["refusal"] = "yes"
     if unit := question.get("unit"):
-        # “_” stands for a space; “quote” would not escape it.
+        # “_” stands for a space, and “quote” does not escape “_”.
         escaped = _RESERVED_IN_UNITS.sub(_escape, unit).replace("_", "%5F")
         tags["unit"] = escaped.replace(" ", "_")
     annotation = " ".join(f"murmur_{name}={value}" for name, value in tags.items())

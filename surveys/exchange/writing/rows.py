@@ -1,6 +1,6 @@
-"""The rows of a definition as XLSForm and REDCap have them: names, answers with values, rules.
+"""The rows of a definition in XLSForm and REDCap: names, answers with values, and rules.
 
-`reading` reads the rows back. The value of an option is its place, because drafts keep no values.
+`reading` reads the rows back. The value of an option is its place, because drafts store no values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Question = Mapping[str, Any]
 class Answer:
     value: str
     text: str
-    is_own: bool = False  # whether Murmur provides it and its translations
+    is_own: bool = False  # whether Murmur provides the answer and its translations
 
 
 @dataclass(kw_only=True)
@@ -44,7 +44,7 @@ class Row:
     is_item: bool = False
     formula: str = ""
     bands: Sequence[Answer] = ()  # the results of the formula
-    is_unsent: bool = False  # whether it is an item, or a total that is only sent as codes
+    is_unsent: bool = False  # whether this is an item, or a total that is only sent as codes
     grid: str = ""  # the name of the rows that share a page, if this row is one of them
 
     @property
@@ -56,14 +56,14 @@ class Row:
 
 @dataclass(kw_only=True)
 class Rows:
-    """All rows. `names` maps the definition's names to the file's."""
+    """All rows. `names` maps the names in the definition to those in the file."""
 
     language: str
     rows: list[Row] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, str] = field(default_factory=dict)
     items: dict[str, list[str]] = field(default_factory=dict)
-    totals: dict[str, str] = field(default_factory=dict)  # by scale, the row with its total
+    totals: dict[str, str] = field(default_factory=dict)  # maps a scale to the row of its total
     questions: dict[str, Question] = field(default_factory=dict)
 
 
@@ -118,7 +118,7 @@ def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False)
 
 
 def _fits(before: Row, row: Row) -> bool:
-    """Whether two questions have the same answers and rule, so that they can share a page."""
+    """Return whether two questions can share a page because answers and rule are the same."""
     first, second = (
         (one.question["type"], one.answers, one.question.get("rule")) for one in (before, row)
     )
@@ -132,9 +132,9 @@ def _is_second(question: Question) -> bool:
 def _list_score(
     question: Question, name: str, use: Callable[..., str], *, scale: Question, rows: Rows
 ) -> Iterator[Row]:
-    """Yield the items, and the formulas on them. The last row has the score's own name.
+    """Yield the rows of the items and of the formulas. The last row has the score's own name.
 
-    A second code has no items, and has the rule of its scale.
+    A second code has no rows for items, and has the rule of its scale.
     """
     score = read_score(question, scale=scale)
     if _is_second(question):
@@ -204,7 +204,7 @@ def write_rule(
     equals: Callable[[str, str], str],
     has: Callable[[str, str], str],
 ) -> str:
-    """Write a rule; `equals` and `has` write a condition on one answer or on one box."""
+    """Write a rule. `equals` and `has` write a condition on one answer or on one box."""
 
     def write(part: Rule, *, inside: bool) -> str:
         if "not" in part:
@@ -242,7 +242,7 @@ def _list_values(name: str, codes: Sequence[int], rows: Rows) -> list[tuple[str,
     if question["type"] in (QuestionType.SCORE, QuestionType.SECOND):
         return [(called, str(code + (question["output"] == Output.BANDS))) for code in codes]
     if described.has_follow_up:
-        # Code 0 is No, 1 is Yes and then Yes, and 2 is Yes and then No.
+        # Code 0 means No, 1 means Yes and then Yes, and 2 means Yes and then No.
         second = rows.seconds[name]
         one_each = {0: (called, "no"), 1: (second, "yes"), 2: (second, "no")}
         if {1, 2} <= set(codes):

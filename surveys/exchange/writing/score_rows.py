@@ -1,7 +1,7 @@
 """The items and formulas of a score, for programs without scores.
 
-Both formats know `if`. A formula names other rows as ${name}. `exchange.scoring` reads formulas
-back.
+Both formats have `if`. A formula refers to another row as ${name}. `exchange.scoring` reads
+formulas back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off
 
 
 def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None) -> Score:
-    """Build the score that a question of a definition describes; `scale` may have the items."""
+    """Build the score that a definition's question describes. `scale` may have the items."""
     own, other = (
         Question(**{key: one[key] for key in _KEYS if key in one})
         for one in (question, scale or question)
@@ -28,7 +28,7 @@ def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None =
 
 
 def list_values(score: Score) -> list[int]:
-    """List the values of the answers: their numbers, or their places if two numbers are equal."""
+    """List the values of answers: their numbers, or their places if two numbers are equal."""
     counted = [one.value for one in score.options]
     places = list(range(1, len(counted) + 1))
     return counted if len(set(counted)) == len(counted) else places
@@ -57,7 +57,7 @@ def _write_item(item: ScoredItem, name: str, score: Score) -> str:
 
 
 def write_code(score: Score, *, output: str, total: str) -> str:
-    """Number the bands from 1; for a cut-off, write 1 for a total that reaches it, otherwise 0."""
+    """Write the formula for a band's number, from 1, or for whether a total reaches a cut-off."""
     first = int(output == Output.BANDS)
     written = f"{first}"
     for code, bound in enumerate(score.bounds, start=first + 1):

@@ -1,6 +1,6 @@
-"""Write a definition as an XLSForm, for programs that ask without scrambling.
+"""Write a definition as an XLSForm, for programs that do not scramble answers.
 
-Columns named `murmur_…` say what XLSForm cannot express; other programs ignore them.
+Columns named `murmur_…` contain what XLSForm cannot express. Other programs ignore these columns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OURS = (
 
 
 def write_xlsform(definition: Mapping[str, Any], *, form_id: str) -> bytes:
-    """Return the workbook. All cells are texts, never formulas."""
+    """Return the bytes of the workbook. All cells are text, and never formulas."""
     from openpyxl import Workbook  # importing it takes as long as importing all of Django
 
     rows = build_rows(definition)
@@ -92,7 +92,7 @@ def _translate(
 
 
 class _Lists:
-    """The lists of answers. Questions with the same answers share one."""
+    """The lists of answers. Questions with the same answers share a list."""
 
     def __init__(
         self, languages: Sequence[str], translations: Mapping[str, Mapping[str, str]]

@@ -1,4 +1,4 @@
-// Copies a link or a token to the clipboard. The button stays hidden where copying cannot work.
+// Copies a link or a token to the clipboard. The button stays hidden if copying cannot work.
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   const status = button.parentElement?.querySelector("[data-copy-status]");

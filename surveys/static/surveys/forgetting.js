@@ -1,4 +1,4 @@
-// Removes an account's or a survey's drafts from this browser when a form says so, and old ones.
+// Removes an account's or a survey's drafts from this browser when a form says so, and old drafts.
 
 import { forget, sweep } from "./editor/kept.js";
 

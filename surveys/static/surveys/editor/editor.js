@@ -1,6 +1,6 @@
 /**
- * The editor of a draft's questions on one page. The server makes every form. This script shows the
- * chosen one, saves it while authors type, and moves, copies and deletes questions.
+ * The editor of a draft's questions on one page. The server builds every form. This script shows
+ * the chosen form, saves it while authors type, and moves, copies and deletes questions.
  *
  * @import { Outcome, Typed } from "./saving.js"
  */
@@ -11,7 +11,7 @@ import { findPanel, parse, startSaving } from "./saving.js";
 
 const QUESTION = /\/questions\/(?:new|(\d+)\/edit)$/;
 const OFFLINE = "No connection. ";
-const REFRESH = 2000; // after the last change of the list
+const REFRESH = 2000; // the wait after the last change of the list
 
 /** @param {string} id */
 const get = (id) => document.getElementById(id);
@@ -35,14 +35,14 @@ const say = (text) => {
   if (said) said.textContent = text;
 };
 
-/** @type {string} The id of the open question's draft; empty if no question is open. */
+/** @type {string} The id of the open question's draft, or empty if no question is open. */
 let current = "";
-/** @type {string | undefined} The form of a new question, loaded early. */
+/** @type {string | undefined} The form of a new question, loaded in advance. */
 let blank;
 let opening = 0;
 let refreshing = 0;
 
-/** The open disclosures, which the server fills. */
+/** Lists the open disclosures, so that the server fills them. */
 const listOpen = () =>
   [...place.querySelectorAll("details[data-fold][open]")].map((one) =>
     /** @type {HTMLElement} */ (one).dataset.fold ?? ""
@@ -51,7 +51,7 @@ const kept = openKept(account, survey);
 const saving = startSaving({ kept, token, listOpen, tell, stop });
 const { drafts, turn } = saving;
 const form = () => findPanel(place);
-/** Whether only the type was changed: perhaps a slip; the next act saves it. */
+/** Whether only the type was changed, which may be a slip. The next act saves the change. */
 const isSwitched = () => form()?.dataset.fields === "";
 
 /** @param {HTMLFormElement} typed */
@@ -121,7 +121,7 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
       setStamp(shown, draft.stamp);
       setHash();
     }
-    // Text typed since then is newer than the reply.
+    // Text that was typed after the form was sent is newer than the reply.
     if (reply && panel && (isCurrent || outcome === "overtaken")) swapParts(reply);
     if (outcome === "overtaken") say("This was changed in another window.");
     if (outcome === "gone") offerAgain(draft);
@@ -186,7 +186,7 @@ const nameOf = (one) =>
   one.id || `${one.closest("[id]")?.id} ${one.querySelector("summary")?.textContent}`;
 
 /**
- * Replaces an element with its newer version. The focus stays, and disclosures stay open.
+ * Replaces an element with its newer version. The focus is kept, and disclosures stay open.
  * @param {Element} old
  * @param {Element} newer
  */
@@ -258,14 +258,14 @@ const open = async (
   const typed = drafts.get(id);
   if (typed) {
     await turn(async () => {});
-    if (!drafts.has(id)) ({ id, url } = typed); // saved in between
+    if (!drafts.has(id)) ({ id, url } = typed); // the draft was saved in the meantime
   }
   if (number !== opening) return;
   const draft = drafts.get(id);
   if (draft?.panel) return show(parse(draft.panel), id, isFocused);
   const body = draft && new URLSearchParams(draft.fields);
   body?.set("stamp", draft?.stamp ?? "");
-  // "cost" saves nothing. An overtaken draft is not saved anyway: both versions are shown.
+  // With "cost", nothing is saved. An overtaken draft is not saved anyway: both versions are shown.
   if (draft?.state !== "overtaken") body?.set("cost", "1");
   if (draft?.state === "gone") url = `${newUrl}${new URL(url, location.href).search}`;
   let response, text;
@@ -411,7 +411,7 @@ const putRow = (reply) => {
   const old = get(row.id);
   const facts = (/** @type {Element} */ one) => one.querySelector(".question-facts")?.textContent;
   if (!old && !list()) return void refresh();
-  // The total below the list changes at once, the rest of its card later.
+  // The total below the list changes at once, and the rest of its card later.
   const total = reply.querySelector("[data-total]")?.textContent;
   const shown = document.querySelector("#budget [data-total]");
   if (!old || facts(old) !== facts(row) || total !== shown?.textContent) refreshLater();
@@ -425,7 +425,7 @@ const putRow = (reply) => {
   setHash();
 };
 
-/** Replaces all but the open form with the page's newer version. @param {Document} reply */
+/** Replaces everything except the open form with the newer page. @param {Document} reply */
 const swapPage = (reply) => {
   if (!reply.getElementById("editor")) return false;
   addHandles(reply);
@@ -454,7 +454,7 @@ const take = async (response, isBusy) => {
   else if (!swapPage(reply)) saving.halt(response, reply);
 };
 
-// While a row is moved or a form is filled in, nothing is replaced.
+// Nothing is replaced while a row is moved or a form is filled in.
 const refresh = () => {
   clearTimeout(refreshing);
   const isBusy = () =>
@@ -486,7 +486,7 @@ const post = (url, body) => {
   });
 };
 
-/** @param {string} action On the open question. */
+/** @param {string} action The action on the open question. */
 const act = async (action) => {
   const id = current;
   const opened = opening;
@@ -560,9 +560,9 @@ document.addEventListener("submit", async (event) => {
   const button = event.submitter;
   if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
   const opened = opening;
-  // Not sent.action, which is a button.
+  // This is not sent.action, which is a button.
   const added = await post(sent.getAttribute("action") ?? "", body);
-  if (opening !== opened) return; // the author has opened another question since
+  if (opening !== opened) return; // the author has since opened another question
   if (current && !isNew(current)) {
     if (!get(`question-${current}`)) close();
     else if (!drafts.has(current)) open(form()?.action ?? page, { isFocused: false });
@@ -594,7 +594,7 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     return url.pathname === newUrl && !url.search ? openBlank() : open(link.href);
   }
-  // Before another page is opened, typed text is saved.
+  // Typed text is saved before another page is opened.
   const isLeaving = link.target === "" && (url.pathname !== page || url.search);
   if (!isLeaving || ![...drafts.values()].some(({ state }) => state === "waiting")) return;
   event.preventDefault();

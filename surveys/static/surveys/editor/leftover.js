@@ -1,4 +1,4 @@
-// Shows, on the page of an opened survey, typed text that could not be saved before the opening.
+// Shows, on the page of an opened survey, typed text that was not saved before the survey opened.
 
 import { forget, listDrafts } from "./kept.js";
 

@@ -8,9 +8,9 @@
  * @typedef {"saved" | State} Outcome
  */
 
-const PAUSE = 1500; // after the last key
-const AGAIN = 5000; // after a failure
-const LONGEST = 30_000; // for a reply
+const PAUSE = 1500; // the wait after the last key
+const AGAIN = 5000; // the wait after a failure
+const LONGEST = 30_000; // the longest wait for a reply
 
 /** @param {string} text */
 export const parse = (text) => new DOMParser().parseFromString(text, "text/html");
@@ -146,7 +146,7 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     drafts.set(draft.id, draft);
     draft.at = Date.now();
     keep(draft);
-    draft.panel = undefined; // it shows older text
+    draft.panel = undefined; // the panel shows older text
     if (draft.state === "overtaken" || draft.state === "gone" || isStopped) return;
     if (draft.state !== "offline") draft.state = "waiting";
     schedule(draft, wait);
@@ -155,7 +155,7 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
   addEventListener("online", () => {
     for (const draft of drafts.values()) if (draft.state === "offline") schedule(draft, 0);
   });
-  // The reply is lost. The next page sends the form again, and the server recognizes it.
+  // The reply will be lost. The next page sends the form again, and the server recognizes it.
   addEventListener("pagehide", () => {
     for (const draft of drafts.values()) {
       if (draft.state !== "waiting" || draft.sent || isStopped) continue;
