@@ -1,7 +1,7 @@
 """The account page: cards about the user's own account, and the pages they link to.
 
-To add a card, write `templates/account/cards/NAME.html`, add its name
-to CARDS and its data to `_build_context`. A card has at most 30 words.
+To add a card, write `templates/account/cards/NAME.html`, add its name to CARDS, and add its data to
+`_build_context`. A card has at most 30 words.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Page = Callable[..., HttpResponse]
 
 
 def confirmed(view: Page) -> Page:
-    """Ask for the second factor, or else the password, unless the user has just given it."""
+    """Ask for the second factor, or the password if there is none, unless one was just given."""
     return cast(Page, reauthentication_required(view))
 
 
@@ -114,7 +114,7 @@ def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 @login_required
 def end_session(request: HttpRequest) -> HttpResponse:
-    """End the session with the posted name; without a name, end all others."""
+    """End the session with the posted name, or all other sessions if no name was posted."""
     user = _account_of(request)
     name = request.POST.get("session", "")
     ended = end_sessions(user, keep=request.session.session_key, only=name)
@@ -129,7 +129,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 @login_required
 @confirmed
 def new_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show it only in this reply: sessions are stored, and tokens must not be."""
+    """Make a token and show it only in this reply, because a session would store it."""
     form = TokenForm(_posted(request))
     context: dict[str, Any] = {"form": form}
     status = 200
@@ -158,5 +158,5 @@ def end_token(request: HttpRequest) -> HttpResponse:
 
 
 def _read_number(text: str) -> int | None:
-    """Read the number of a row; None if the text is not a row number."""
+    """Return the text as a row number, or None if it is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,4 +1,4 @@
-"""The acting account: that of the request that this thread handles.
+"""The acting account, which sent the request that this thread is handling.
 
 Services record acts (surveys/history) without being told who calls them. Workers and commands act
 for no account.
@@ -35,9 +35,10 @@ def acting_account() -> int | None:
 
 
 def reading_account() -> int | None:
-    """Return the acting account if it will see a page; a HEAD request shows nothing.
+    """Return the acting account, or None for a HEAD request, which shows no page.
 
-    A refused form is answered with its page, which may show figures.
+    POST requests count too, because a refused form is answered with its page, which may show
+    figures.
     """
     request = _request.get()
     return acting_account() if request is not None and request.method != "HEAD" else None

@@ -21,7 +21,8 @@ from accounts.networks import name_network
 from accounts.tokens import end_tokens
 
 NOT_CURRENT = "The current password is wrong. Type it again."
-# Between the password and the code, the session holds a hash of the accepted password.
+# Between the steps for the password and the code, the session holds a hash of the accepted
+# password.
 _SEEN = "password_was"
 
 
@@ -35,12 +36,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        # allauth's limits count by this network. Behind a proxy, visitors must not share a count.
+        # allauth counts attempts by this network. Behind a proxy, visitors must not share a count.
         return name_network(request)
 
     def set_password(self, user: User, password: str) -> None:
         super().set_password(user, password)
-        # Earlier guesses were about the old password, and the next page says "sign in now".
+        # Wrong guesses at the old password no longer matter, and the next page says "sign in now".
         end_pauses(user)
         # Someone who knew the old password may have asked for a new address, or made a token.
         cancel_change(user)
@@ -59,7 +60,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().login(request, user)
 
     def get_reauthentication_methods(self, user: User | AnonymousUser) -> list[dict[str, Any]]:
-        """Ask for a code if the account has one: a password alone must not turn codes off."""
+        """Ask for a code if the account uses codes: a password alone must not turn them off."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         return methods[-1:]
 
@@ -86,6 +87,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """Send nothing here: a worker sends all emails (mail/queue.py)."""
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
-        # Only this step ends on a page that does not say what happened.
+        # This is the only step after which the page does not say what happened.
         messages.success(request, "Your password was changed.")
         return resolve_url("account")

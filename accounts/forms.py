@@ -41,7 +41,7 @@ class PlainWords:
             field.error_messages["required"] = missing
             field.widget.attrs.pop("placeholder", None)
             if field.widget.attrs.get("autocomplete") == "current-password":
-                field.help_text = ""  # the pages link to the password reset themselves
+                field.help_text = ""  # the pages themselves link to the password reset
 
 
 _EMAIL = ("Email address", "Enter your email address.")
@@ -80,7 +80,8 @@ class NewPasswordForm(PlainWords, forms.ResetPasswordKeyForm):  # type: ignore[m
     words = {"password1": _NEW, "password2": _AGAIN}
 
 
-# Marks that change the direction of text: a name with them could make a list of people misleading.
+# These characters change the direction of text. In a name, they could make a list of people
+# misleading.
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

@@ -1,7 +1,7 @@
 """Browsers that have signed in to an account before, recognised by a signed cookie.
 
 Guesses from elsewhere do not slow these browsers down (accounts/lockout.py). The cookie does not
-sign anyone in. It goes only to the pages of accounts, never to a respondent's page.
+sign anyone in. Browsers send it only to account pages, never to a respondent's page.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def has_cookie(request: HttpRequest) -> bool:
 
 
 def find_known_browser(request: HttpRequest, *, account: int | None) -> str:
-    """Return the random name of a browser that has signed in to this account; or ""."""
+    """Return the random name of a browser that has signed in to this account, otherwise ""."""
     try:
         known, name = signing.loads(
             request.COOKIES.get(cookie_name(), ""), salt=_SALT, max_age=KEPT_SECONDS
@@ -39,7 +39,7 @@ def find_known_browser(request: HttpRequest, *, account: int | None) -> str:
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """Set the cookie for a year; a browser knows only the last account that it signed in to."""
+    """Set the cookie for a year. It names only the last account that the browser signed in to."""
     name = find_known_browser(request, account=user.pk) or secrets.token_urlsafe(16)
     response.set_cookie(
         cookie_name(),

@@ -7,9 +7,10 @@ There are two counts, both only in the limiter's memory:
 - By email address alone. Guesses from many networks only slow sign-in down, with pauses of at
   most a minute between attempts, because longer pauses would let anyone lock out the owner.
 
-A browser that has signed in to the account before is counted separately and never waits because
-of others. The names of the counts cannot be listed: no one can look up who tried to sign in, or
-from where. Raising the account's round number in the database ends all pauses early.
+A browser that has signed in to the account before is counted separately and never has to wait
+because of guesses from elsewhere. The names of the counts cannot be listed: no one can look up who
+tried to sign in, or from where. Raising the account's round number in the database ends all pauses
+early.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from accounts.networks import name_network
 
 Credentials = Mapping[str, Any] | None
 
-# Failures within an hour, from all networks together, that slow down sign-in to an account.
+# After this many failures within an hour, from all networks together, sign-in to an account slows
+# down.
 FREE_FAILURES = 20
 LONGEST_PAUSE_SECONDS = 60
 COUNTED_SECONDS = 3600
@@ -69,7 +71,7 @@ def end_pauses(user: User) -> None:
 
 
 class SignInHandler(AxesCacheHandler):  # type: ignore[misc]  # axes ships no types
-    """Counts by network as axes does, and by account."""
+    """Counts failures by network, as axes does, and also by account."""
 
     def is_locked(self, request: HttpRequest, credentials: Credentials = None) -> bool:
         return super().is_locked(request, credentials) or _must_wait(request, credentials)
@@ -93,14 +95,14 @@ class SignInHandler(AxesCacheHandler):  # type: ignore[misc]  # axes ships no ty
 
 
 def pause_after(failures: int) -> int:
-    """Return the seconds between two attempts after `failures`: 0, then 1, 2, 4 … 60."""
+    """Return the pause between attempts after `failures`, in seconds: 0, then 1, 2, 4 … 60."""
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, 1 << min(failures - FREE_FAILURES, 6))
 
 
 def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
-    """Let one attempt through, and refuse others until the pause that follows is over."""
+    """Let one attempt through, and make others wait until the pause that follows is over."""
     if _known_browser(request, credentials):
         return False
     name = _count_name(request, credentials)

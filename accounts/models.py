@@ -1,4 +1,4 @@
-"""Accounts, changes of their addresses, their API tokens, and the emails to send them."""
+"""Accounts, changes of their addresses, their API tokens, and the emails to be sent to them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     # Failed sign-ins are counted per round; a new round ends every pause (accounts/lockout.py).
     sign_in_round = models.PositiveIntegerField(default=0, db_default=0)
 
-    # Django would store the moment of the last sign-in. With PostgreSQL's transaction numbers, it
-    # would date rows that were written just before and after.
+    # Django would store the moment of the last sign-in. Together with PostgreSQL's transaction
+    # numbers, this moment would date rows that were written just before and after it.
     last_login = None
 
     objects = UserManager()
@@ -52,7 +52,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class AddressChange(models.Model):
-    """An address that an account asked for. It becomes valid when both mailboxes confirm it.
+    """An address that an account asked for. It becomes valid once both mailboxes confirm it.
 
     `asked_at` is part of the links, so a new request makes earlier links invalid.
     """
@@ -91,7 +91,7 @@ class ApiToken(models.Model):
 
 
 class AccountMail(models.Model):
-    """An email that a worker has to send to an account. It stores neither address nor token.
+    """An email that a worker has to send to an account. The row contains no address and no token.
 
     The row is deleted when the email is sent, or after a day. A request to reset the password of an
     unknown address also writes a row, for account 0, which does not exist.

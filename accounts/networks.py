@@ -14,7 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 UNKNOWN = b""
-# All texts that are not addresses count as one network.
+# All values that are not addresses count as one network.
 _NO_ADDRESS = b"?"
 
 
@@ -22,7 +22,7 @@ def find_network(*, client: str, forwarded: str) -> bytes:
     """Return the network of a request, or UNKNOWN.
 
     `client` is the address of the connection. `forwarded` is the X-Forwarded-For header; several
-    headers are joined by commas. An unknown value is empty.
+    headers are joined by commas. A value that is unknown is an empty string.
     """
     # The last entry is from the proxy; the client may have invented the others.
     stated = forwarded.rpartition(",")[2] if settings.BEHIND_PROXY else client
@@ -62,7 +62,7 @@ def network_of(address: str) -> bytes:
 
 
 def with_wider_networks(network: bytes) -> tuple[bytes, ...]:
-    """Return the network and, for IPv6, its /56 and /48; the narrowest first."""
+    """Return the network and, for IPv6, its /56 and /48, with the narrowest first."""
     return (network, network[:7], network[:6]) if len(network) == 8 else (network,)
 
 
@@ -75,5 +75,5 @@ def _without_port(address: str) -> str:
 
 
 def is_loopback(network: bytes) -> bool:
-    """Return whether a network is this machine (no other address in use shares the /64 of ::1)."""
+    """Return whether a network is this computer (no other address in use shares the /64 of ::1)."""
     return network == bytes(8) or (len(network) == 4 and network[0] == 127)

@@ -9,9 +9,9 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import ValidationError
 
-# zxcvbn is slow for long passwords: the worst forty characters take a second.
+# zxcvbn is slow for long passwords: the slowest forty characters take a second.
 READ_CHARACTERS = 32
-# On a scale of 0 to 4; a password with a score of 3 takes at least 10⁸ guesses.
+# The scale runs from 0 to 4. A password with a score of 3 takes at least 10⁸ guesses.
 LEAST_SCORE = 3
 # A hash keeps a core busy for about 20 ms. Many sign-ins at once must leave time for other pages.
 HASHES_AT_ONCE = 2
@@ -42,8 +42,8 @@ class GuessableValidator:
 class Argon2Hasher(Argon2PasswordHasher):
     """Argon2id with the parameters that OWASP recommends.
 
-    Django's defaults take five times the memory and nine times the CPU. The next sign-in replaces
-    older hashes.
+    Django's defaults take five times the memory and nine times the CPU time. An older hash is
+    replaced when its owner next signs in.
     """
 
     memory_cost = 19 * 1024  # KiB

@@ -1,8 +1,9 @@
 """Ends sessions, and tells people that their session has ended.
 
 A session ends some hours after the person last requested a page, and some days after sign-in at the
-latest. Panels that reload automatically do not count as activity. The row in the database has the
-session's end as its expiry date. Django then refuses the session, and a worker deletes the row.
+latest. Panels that reload automatically do not count as activity. The end of the session is the
+expiry date of its row in the database. After this date, Django refuses the session, and a worker
+deletes the row.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ _POLLED = "/panel"
 
 class SessionStore(DatabaseStore):
     """Sessions whose keys begin with the account's number, so that an account's sessions are
-    found without reading others. The random rest is as long as in Django's keys.
+    found without reading others. The random part is as long as one of Django's keys.
     """
 
     def __init__(self, session_key: str | None = None) -> None:
-        # A cookie can hold a NUL, which PostgreSQL refuses in queries.
+        # A cookie can contain a NUL character, which PostgreSQL refuses in queries.
         super().__init__(None if "\0" in (session_key or "") else session_key)
 
     def _get_new_session_key(self) -> str:
@@ -60,7 +61,7 @@ class SessionStore(DatabaseStore):
 
 
 def _prefix(account: object) -> str:
-    # Base 36, because a key has 40 characters at most.
+    # The number is in base 36, because a key has at most 40 characters.
     return f"{int_to_base36(int(str(account)))}-" if account else ""
 
 
@@ -75,7 +76,7 @@ def connect_signals() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSession:
-    """One of an account's sessions, for its owner. The key must not be shown: it gives access."""
+    """One of an account's sessions, for its owner. The key gives access and must not be shown."""
 
     name: str
     began: date
@@ -146,7 +147,7 @@ def _asks_to_sign_in(response: HttpResponse) -> bool:
 
 
 def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Tell people whose session has ended that it has, and give back what they typed."""
+    """Tell people that their session has ended, and give back what they typed."""
     had_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
     if request.method in ("GET", "HEAD"):
         response["Location"] += "&ended=1" if had_cookie else ""
@@ -165,9 +166,10 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 def list_typed(posted: QueryDict) -> list[str]:
-    """List the texts that people wrote; values without a space are choices, numbers or tokens.
+    """List what people wrote; values without a space are choices, numbers or tokens.
 
-    A stamp also contains spaces; forms carry it to notice what others have saved.
+    Leave out the stamp, which also contains spaces. A form needs it to notice what others have
+    saved.
     """
     return [
         value

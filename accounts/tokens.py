@@ -23,12 +23,12 @@ from accounts.mail.queue import request_mail
 from accounts.models import ApiToken, User
 
 PREFIX = "murmur_"
-MOST_TOKENS = 20  # of an account
+MOST_TOKENS = 20  # per account
 LONGEST_DAYS = 365
 
 
 class Scope(StrEnum):
-    """What a token permits. The values are stored, and the API's description lists them."""
+    """The permissions of a token. The values are stored, and the API's description lists them."""
 
     RESULTS = "read-results"
     FILES = "read-files"
@@ -52,7 +52,7 @@ def make_token(
 ) -> tuple[ApiToken, str]:
     """Make a token, and return its row and the only copy of the token.
 
-    `user` is the account as its session knows it: a session that a new password has just ended
+    `user` is the account as the session loaded it: a session that a new password has just ended
     makes no token. `replaced` is the number of a token with the same name, which is revoked.
     """
     text = PREFIX + secrets.token_urlsafe(32)
@@ -85,7 +85,7 @@ def make_token(
 
 
 def find_token(text: str) -> ApiToken | None:
-    """Find a token that works: it has not expired, and its account can sign in."""
+    """Find a token that has not expired and whose account can sign in."""
     found = ApiToken.objects.select_related("account").filter(
         digest=_hash(text), expires_on__gte=_today(), account__is_active=True
     )
@@ -97,7 +97,7 @@ def list_tokens(user: User) -> QuerySet[ApiToken]:
 
 
 def revoke_token(user: User, *, pk: int) -> bool:
-    """Revoke a token of this account; False if it has no such token."""
+    """Revoke a token of this account; return False if the account has no such token."""
     revoked, _ = ApiToken.objects.filter(account=user, pk=pk).delete()
     if revoked:
         audit.record("token-revoked", account=user.pk)
@@ -121,7 +121,7 @@ def hide_moments() -> None:
     """Give all tokens the same hidden transaction number, once an hour.
 
     With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
-    like a clock, and reports also have them. SQLite has none.
+    like a clock, and rows of reports also have them. SQLite has no such numbers.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -130,7 +130,7 @@ def hide_moments() -> None:
 
 
 def _hash(text: str) -> bytes:
-    # No salt or slow hash: 256 random bits cannot be guessed.
+    # No salt or slow hash is needed, because 256 random bits cannot be guessed.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

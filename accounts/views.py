@@ -33,7 +33,7 @@ class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
     def form_valid(self, form: Form) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
         # This person reads the account's email, so they may sign in at once, even while strangers
-        # guess.
+        # guess passwords.
         remember_browser(self.request, response, self.reset_user)
         return response
 

@@ -1,4 +1,4 @@
-"""Who may do what with a survey: the one table of roles, and the one function that reads it.
+"""Decides who may do what with a survey: the only table of roles, and the functions that read it.
 
 Every page, file and API route checks permission at every request. For an account without any role
 on a survey, the survey does not exist.
@@ -68,13 +68,13 @@ class NotAllowed(PermissionDenied):
 
 
 def can(account: Account | int, action: Action, survey: Survey) -> bool:
-    """Return whether an account may now do the action with a survey."""
+    """Return whether an account may now perform the action on a survey."""
     found = Survey.objects.of(account).filter(pk=survey.pk).first()
     return found is not None and may(found, action)
 
 
 def may(survey: Survey, action: Action) -> bool:
-    """Return whether the account for which a survey was found may do the action."""
+    """Return whether the account for which a survey was found may perform the action."""
     return survey.role is not None and action in ALLOWED[survey.role]
 
 
@@ -83,12 +83,12 @@ def find_least_role(action: Action) -> Role:
 
 
 def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey, Any]:
-    """Find the surveys with which an account may do the action."""
+    """Find the surveys on which an account may perform the action."""
     return Survey.objects.of(account, least=find_least_role(action))
 
 
 def get_survey(account: Account | int, slug: str, action: Action) -> Survey:
-    """Return the survey if the account may do the action; otherwise raise Http404 or NotAllowed."""
+    """Return the survey if the account may perform the action, or raise Http404 or NotAllowed."""
     survey: Survey = get_object_or_404(Survey.objects.of(account), slug=slug)
     if not may(survey, action):
         raise NotAllowed(survey, action)
@@ -114,9 +114,9 @@ def account_of(request: HttpRequest) -> User:
 def needs(
     action: Action, *, post: Action | None = None
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Pass the survey to the view if the account may do the action, or `post` for a form.
+    """Pass the survey to the view if the account may perform the action, or `post` for a sent form.
 
-    Strangers get 404, and visitors have to sign in.
+    Accounts without a role get 404, and visitors have to sign in.
     """
 
     def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -157,9 +157,9 @@ def _refuse(request: HttpRequest, refusal: NotAllowed) -> HttpResponseBase:
 
 
 def allows(survey: Survey, route: str) -> bool:
-    """Return whether the account for which a survey was found may open a page of it.
+    """Return whether the account for which a survey was found may open one of its pages.
 
-    Templates show a link only then.
+    Templates show a link only if this function returns True.
     """
     return may(survey, list_needs()[route][0])
 

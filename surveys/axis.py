@@ -15,7 +15,7 @@ class Whisker:
 
     @property
     def start(self) -> str:
-        """The start as an attribute of an SVG element, like `dot` and `end`."""
+        """The start as the value of an SVG attribute. `dot` and `end` are written alike."""
         return _write(self.low)
 
     @property
@@ -34,16 +34,16 @@ class Axis:
     least: float = 0.0
     greatest: float = 1.0
     ends: tuple[str, str] = ("", "")  # in words
-    reference: float | None = None  # the value for no difference
+    reference: float | None = None  # the value that means no difference
 
     def place(self, value: float) -> float:
-        """Return the place of a value, from 0 to 1. A value beyond an end is at that end."""
+        """Return the place of a value, from 0 to 1. A value beyond an end is placed at that end."""
         return min(max((value - self.least) / (self.greatest - self.least), 0.0), 1.0)
 
     def place_whisker(
         self, *, low: float | None, value: float | None, high: float | None
     ) -> Whisker | None:
-        """Place an estimate and its interval; None if there is no estimate."""
+        """Place an estimate and its interval; return None if there is no estimate."""
         if low is None or value is None or high is None:
             return None
         return Whisker(
@@ -53,7 +53,7 @@ class Axis:
         )
 
     def mark(self, value: float | None) -> str:
-        """Write the place of a value as an attribute of an SVG element; empty without a value."""
+        """Write the place of a value for an SVG attribute, or return "" if there is no value."""
         return "" if value is None else _write(self.place(value))
 
 

@@ -10,10 +10,10 @@ def encode_base64url(value: bytes) -> str:
 
 
 def decode_base64url(text: str) -> bytes | None:
-    """Return the bytes, or None unless `text` is their canonical spelling.
+    """Return the bytes, or None if `text` is not their canonical spelling.
 
-    Python's decoder skips invalid characters and ignores unused bits at the end, so many texts
-    decode to the same bytes. This function accepts only the text that `encode_base64url` writes.
+    Python's decoder skips invalid characters and ignores unused bits at the end, so many strings
+    decode to the same bytes. This function accepts only the string that `encode_base64url` writes.
     """
     try:
         value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,4 +1,4 @@
-"""Names the files that browsers save, and finds the spreadsheet formulas in their texts."""
+"""Names the files that browsers save, and finds text in them that spreadsheets read as formulas."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.http import HttpResponseBase
 from django.utils.http import content_disposition_header
 
 Response = TypeVar("Response", bound=HttpResponseBase)
-# Some spreadsheets read the fullwidth forms as the ASCII ones.
+# Some spreadsheets treat these fullwidth characters like the ASCII ones.
 FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\0")
-# Spreadsheets that separate cells by semicolons split a file with commas at each semicolon and line
-# break. So a formula can begin at these places, not only at the start of a cell.
+# Spreadsheets that separate cells by semicolons split a comma-separated file at each semicolon and
+# line break. So a formula can begin at these places, not only at the start of a cell.
 PLACE = "(?:^|(?<=[;\\r]))"
-# Quotation marks after a semicolon may be read as the beginning of a quoted cell, and disappear.
+# A quotation mark after a semicolon may be read as the start of a quoted cell, and disappear.
 FORMULA = re.compile(f'{PLACE}(?="*[{re.escape("".join(FORMULA_STARTS))}])', re.MULTILINE)
 
 
@@ -27,5 +27,5 @@ def attach(response: Response, name: str, *, inline: bool = False) -> Response:
 def describe_attachment(name: str, *, inline: bool = False) -> str:
     """Return the Content-Disposition header."""
     header = content_disposition_header(as_attachment=not inline, filename=name)
-    assert header is not None  # None only without a name
+    assert header is not None  # it is None only without a name
     return header

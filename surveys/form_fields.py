@@ -19,7 +19,7 @@ BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
 BROWSER_DAY = "%Y-%m-%d"
 MOST_LINE_ERRORS = 5
 
-# Embeddings, overrides and isolates can change the order in which a text is shown. The marks that
+# Embeddings, overrides and isolates can change the order in which text is shown. The marks that
 # Arabic and Hebrew need (U+200E, U+200F) and joiners are allowed.
 _REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 
@@ -36,7 +36,7 @@ class PlainText(forms.CharField):
     """Text that people write and pages always show as plain text.
 
     The control has no maxlength, because browsers would cut pasted text silently. `find_problem`
-    says what is wrong with a text that is not empty.
+    says what is wrong with text that is not empty.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class PlainText(forms.CharField):
 class Lines(PlainText):
     """Several different texts, one per line. The cleaned list has no empty lines.
 
-    `find_line_problem` says what is wrong with one text; empty if nothing is.
+    `find_line_problem` says what is wrong with a line, or returns an empty string.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ def read_hundredths(text: str) -> int:
 
 
 class Hundredths(forms.CharField):
-    """An ε with at most two decimals, after a point or a comma; cleaned to whole hundredths."""
+    """An ε with at most two decimals after a point or a comma, cleaned to whole hundredths."""
 
     def __init__(self, *, most: int, **kwargs: Any) -> None:
         self.most = most

@@ -104,7 +104,7 @@ def _add(list_: str, word: str) -> str:
 
 
 def list_numbers(numbers: Sequence[int], *, mark: str = "") -> str:
-    """Write rising numbers, three or more in a row as a range: Q1, Q3 and Q7 to Q9."""
+    """Write rising numbers, with three or more in a row as a range: Q1, Q3 and Q7 to Q9."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
@@ -120,7 +120,8 @@ def list_numbers(numbers: Sequence[int], *, mark: str = "") -> str:
 
 def moment(value: datetime) -> str:
     """Write a time as 1 December 2026, 09:00 UTC."""
-    # Outside of the f-string, because newer versions of Python do not find texts within one.
+    # This is outside the f-string, because with newer versions of Python, texts within one are not
+    # found for translation.
     written = date_format(value.astimezone(UTC), pgettext("format of a moment", "j F Y, H:i"))
     return f"{written} UTC"
 

@@ -1,4 +1,4 @@
-"""Rows as queues: a worker claims a row for some time, then settles it or puts it back.
+"""Uses rows as queues: a worker claims a row for some time, then settles it or puts it back.
 
 The sweep finds every waiting row and every row whose worker let its lease expire. It uses partial
 indexes, which hold no settled rows. SQLite uses such an index only if the query contains the same
@@ -29,7 +29,7 @@ class Literal(Value):
 
 
 class Job(models.Model):
-    """A row that a worker computes from other rows alone, so working twice does no harm."""
+    """A row that a worker computes from other rows alone, so computing it twice does no harm."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "Waiting"
@@ -61,10 +61,10 @@ Row = TypeVar("Row", bound=Job)
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Generic[Row]):
-    """All rows of a model."""
+    """The queue of all rows of a model."""
 
     model: type[Row]
-    # Longer than any job takes. When a lease expires, another worker may start.
+    # A lease is longer than any job takes. When it expires, another worker may start.
     lease: timedelta
     # The wait after problems that may be temporary, such as a locked database.
     pause: timedelta
@@ -75,7 +75,7 @@ class Queue(Generic[Row]):
         return self.model._default_manager.filter(due).order_by("pk")
 
     def claim(self, rows: QuerySet[Row], **fresh: int) -> Row | None:
-        """Claim the single row in `rows`; None if it is not due or another worker has it."""
+        """Claim the single row in `rows`; return None if it is not due or another worker has it."""
         now = timezone.now()
         claimed = rows.filter(self._is_due(now)).update(
             state=Job.State.RUNNING,
@@ -86,7 +86,7 @@ class Queue(Generic[Row]):
         return rows.first() if claimed else None  # the row may have been deleted since
 
     def mine(self, row: Row) -> QuerySet[Row]:
-        """The row while this attempt holds it; a worker past its lease matches no row."""
+        """Find the row while this attempt holds it, or no row once another has claimed it."""
         return self.model._default_manager.filter(
             pk=row.pk, state=Job.State.RUNNING, attempts=row.attempts
         )
@@ -105,7 +105,7 @@ class Queue(Generic[Row]):
         self.mine(row).update(state=Job.State.FAILED, leased_until=None, problem=problem)
 
     def give_up(self, row: Row, problem: str) -> None:
-        """Mark the row as failed, so that it can be tried again."""
+        """Mark the row as failed, but in a way that lets it be tried again."""
         self.mine(row).update(
             state=Job.State.FAILED,
             leased_until=None,

@@ -15,12 +15,12 @@ def is_written_like_phone(text: str) -> bool:
 
 
 def count_digits(text: str) -> int:
-    """Count the digits of a phone number, without those of its extension."""
+    """Count the digits of a phone number, but not the digits of its extension."""
     return sum(character.isdecimal() for character in text.lower().partition("ext")[0])
 
 
 def link_phone(text: str) -> str:
-    """Return a tel: link; empty if the text is not one phone number."""
+    """Return a tel: link, or an empty string if the text is not one phone number."""
     if not is_written_like_phone(text) or not FEWEST_DIGITS <= count_digits(text) <= MOST_DIGITS:
         return ""
     number, _, extension = text.strip().lower().partition("ext")
@@ -31,5 +31,5 @@ def link_phone(text: str) -> str:
 
 
 def link_contact(text: str) -> str:
-    """Return a mailto: or tel: link; empty if the text is not just an address or a number."""
+    """Return a mailto: or tel: link, or "" if the text is not just an address or a number."""
     return f"mailto:{text.strip()}" if _MAIL.fullmatch(text.strip()) else link_phone(text)

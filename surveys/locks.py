@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-# The first of PostgreSQL's two advisory lock numbers; the second one is the wave's.
+# The first of PostgreSQL's two advisory lock numbers. The second one is the wave's id.
 WAVE_LOCK = 7
 
 

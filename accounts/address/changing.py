@@ -53,7 +53,7 @@ def _confirm(token: str) -> Confirmed:
     if found is None:
         return Confirmed.INVALID
     _, side = found
-    # Locked, so that the second of two simultaneous confirmations sees the first.
+    # The row is locked, so that the second of two simultaneous confirmations sees the first.
     change = AddressChange.objects.select_for_update().filter(pk=found[0].pk).first()
     if change is None or change.asked_at != found[0].asked_at:
         return Confirmed.INVALID

@@ -1,7 +1,7 @@
 """Links that confirm a change of address. They are signed and not stored.
 
-A link names the account, the recipient's mailbox, and the moment of the request. A new request has
-a different moment, so earlier links stop working.
+A link names the account, the recipient's mailbox, and the moment of the request. A new request is
+made at a different moment, so earlier links stop working.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Side(StrEnum):
 
 
 def find_change(*, account: int) -> AddressChange | None:
-    """Return the change that an account asked for, while its links are valid."""
+    """Return the change that an account asked for, if its links are still valid."""
     change = AddressChange.objects.select_related("account").filter(account=account).first()
-    # A request from the future is not valid either: if the clock has been set back, its age is
-    # unknown.
+    # A request from the future is not valid either: if the clock has been set back, the age of the
+    # request is unknown.
     is_valid = change is not None and abs(timezone.now() - change.asked_at) < VALID
     return change if is_valid else None
 
@@ -39,7 +39,7 @@ def make_link(change: AddressChange, side: Side) -> str:
 
 
 def read_link(token: str) -> tuple[AddressChange, Side] | None:
-    """Return what a link confirms; None if the link is forged, used or too old."""
+    """Return what a link confirms, or None if the link is forged, used or too old."""
     try:
         account, side, asked_at = signing.loads(token, salt=_SALT)
     except signing.BadSignature:

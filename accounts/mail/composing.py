@@ -32,7 +32,7 @@ class Kind(models.TextChoices):
     OWNER_INVITED = "owner-invited"
 
 
-# The subject, and what happened. The end of each of these emails says what the reader can do.
+# The subject of each email, and what happened. Each email ends with what the reader can do.
 NOTICES: Mapping[str, tuple[str, str]] = {
     Kind.SECOND_FACTOR_ON: (
         "The second factor of your Murmur account is on",
@@ -123,7 +123,7 @@ def _compose_address_mail(user: User, side: Side) -> EmailMessage | None:
 
 def _compose_link(name: str, *, to: str, link: str) -> EmailMessage:
     texts = [
-        # A stranger could set the host in the request.
+        # Links begin with PUBLIC_URL, because a stranger could set the host in the request.
         render_to_string(
             f"account/email/{name}_{part}.txt", {"link": f"{settings.PUBLIC_URL}{link}"}
         ).strip()

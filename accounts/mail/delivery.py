@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from django.conf import settings
 
 BACKENDS = "django.core.mail.backends."
-# With scripts/run, emails are in this log. Elsewhere, operators know where workers' output goes.
+# Under scripts/run, emails go to this log. Elsewhere, operators know where workers' output goes.
 LEISURE_LOG = ("log", "leisure.log")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """What happens to an email."""
+    """How this installation handles emails."""
 
     is_sent: bool
     place: str  # the server, or where unsent emails are
@@ -34,7 +34,7 @@ def find_delivery() -> Delivery:
 
 
 def describe_remedy() -> str:
-    """Say where to set the mail server; an installation may keep its address in a file."""
+    """Say where to set the mail server's address, which an installation may keep in a file."""
     address, place = "smtp+tls://USER:PASSWORD@SERVER:587", settings.EMAIL_PLACE
     return f"write {address} into {place}" if "/" in place else f"set {place}={address}"
 

@@ -16,7 +16,7 @@ from accounts.mail.composing import Kind, compose
 from accounts.mail.sending import send_or_log
 from accounts.models import AccountMail, User
 
-# A server that does not answer costs the worker EMAIL_TIMEOUT each time.
+# A server that does not answer delays the worker by EMAIL_TIMEOUT at each attempt.
 RETRY_AFTER = timedelta(minutes=2)
 KEPT = timedelta(days=1)
 NO_ACCOUNT = 0
@@ -25,7 +25,7 @@ NO_ACCOUNT = 0
 def request_mail(kind: Kind, *, account: int | None) -> None:
     """Store a request for an email.
 
-    A request for an unknown address (None) is also stored, so that it takes as long.
+    Also store a request for an unknown address (None), so that it takes as long as any other.
     """
     now = timezone.now()
     AccountMail.objects.bulk_create(
@@ -46,7 +46,7 @@ def send_next_mail() -> None:
     now = timezone.now()
     AccountMail.objects.filter(asked_at__lt=now - KEPT).delete()
     until = now + RETRY_AFTER
-    # Emails that could not be sent come last.
+    # Emails that could not be sent before come last.
     row = _find_due(now).order_by("attempts", "due_at").first()
     if row is None or not _claim(row, until=until):
         return
@@ -65,7 +65,7 @@ def _find_due(now: datetime) -> QuerySet[AccountMail]:
 
 
 def _claim(row: AccountMail, *, until: datetime) -> bool:
-    """Return False if another worker has just taken this row."""
+    """Claim a row for this worker; return False if another worker has just taken it."""
     unchanged = AccountMail.objects.filter(pk=row.pk, due_at=row.due_at)
     return unchanged.update(due_at=until, attempts=F("attempts") + 1) == 1
 

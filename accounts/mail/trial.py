@@ -63,7 +63,7 @@ def describe_failure(error: Exception) -> str:
 
 
 def _read_answer(error: Exception) -> str:
-    """Return the server's or the system's message; one about a refused recipient is nested."""
+    """Return the server's or the system's message, which is nested if a recipient was refused."""
     code: int
     answer: bytes | str
     if isinstance(error, smtplib.SMTPRecipientsRefused):

@@ -35,7 +35,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
         return f"Murmur {urlsplit(settings.PUBLIC_URL).hostname}"
 
     def build_totp_svg(self, url: str) -> str:
-        """Draw the code in the page. A separate address would show the secret a second time.
+        """Draw the QR code in the page. A separate address would show the secret a second time.
 
         The colours are fixed because many phones cannot read a light code on a dark background.
         """

@@ -25,7 +25,7 @@ def connect_signals() -> None:
 
 def _tell(signal: Signal, changed: str, event: str, mail: Kind) -> None:
     def receive(user: User, authenticator: Authenticator, **_details: Any) -> None:
-        if authenticator.type == changed:  # recovery codes come and go with the app
+        if authenticator.type == changed:  # recovery codes are added and removed with the app
             audit.record(event, account=user.pk)
             request_mail(mail, account=user.pk)
 

@@ -1,4 +1,4 @@
-"""Decides whether a code is right: each code works once, and wrong ones cost more and more time.
+"""Decides whether a code is right. Each code works once, and wrong codes cause ever longer pauses.
 
 Uses and failures are stored with the secret, not in the limiter: an outage or a restart must not
 let a code work twice or allow more guesses.
@@ -26,7 +26,7 @@ from accounts.mail.queue import request_mail
 from accounts.models import User
 from accounts.second_factor.keys import UnreadableSecret, decrypt
 
-# People who enter a code know the password or have a session. These attempts allow for typing
+# People who enter a code know the password or have a session. These free attempts allow for typing
 # errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
@@ -42,7 +42,7 @@ RECOVERY = Authenticator.Type.RECOVERY_CODES
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """The keys of the data about wrong codes, which is stored with the secret."""
+    """The keys under which the data about wrong codes is stored with the secret."""
 
     failures: str
     failed_at: str
@@ -54,7 +54,7 @@ IN_SESSION = Count(failures="session_failures", failed_at="session_failed_at")
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """The result of checking a code. Without an authenticator, the code was refused."""
+    """The result of checking a code. If there is no authenticator, the code was refused."""
 
     authenticator: Authenticator | None = None
     wait: int = 0  # seconds until another code is checked
@@ -71,7 +71,7 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
 
 
 def check_code(*, user: User, code: str, in_session: bool = False) -> Checked:
-    """Check the code of an app, or a recovery code, and store the result.
+    """Check a code from an app or a recovery code, and store the result.
 
     Wrong codes in sessions, where codes confirm changes, are counted separately: someone who stole
     a session, perhaps without the password, must not hold up sign-in. Signing in also resets this

@@ -33,11 +33,11 @@ def decrypt(token: str) -> str:
 
 
 def encrypt_all_again() -> list[str]:
-    """Encrypt every secret with the newest key; return the accounts that no key can decrypt."""
+    """Encrypt every secret with the newest key; return accounts whose secrets are unreadable."""
     unreadable = set()
     for number in Authenticator.objects.values_list("pk", flat=True):
         with transaction.atomic():
-            # Locked, because a simultaneous sign-in would change the same row.
+            # The row is locked, because a simultaneous sign-in would change it too.
             row = Authenticator.objects.select_for_update().filter(pk=number).first()
             if row is None:
                 continue

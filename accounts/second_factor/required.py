@@ -1,4 +1,4 @@
-"""Middleware: with SECOND_FACTOR_REQUIRED, accounts without one can only set one up."""
+"""Middleware: with SECOND_FACTOR_REQUIRED, accounts without a second factor must set one up."""
 
 from __future__ import annotations
 

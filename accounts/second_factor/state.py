@@ -1,4 +1,4 @@
-"""Whether an account has a second factor, and how an operator removes it."""
+"""Finds whether an account has a second factor, and removes it for an operator."""
 
 from __future__ import annotations
 

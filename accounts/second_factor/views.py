@@ -31,7 +31,7 @@ class SetUpView(ActivateTOTPView):  # type: ignore[misc]  # allauth ships no typ
         return kwargs | {"secret": self._find_secret()}
 
     def _find_secret(self) -> str:
-        """Return the same secret until it is used: a wrong code or a reload loses nothing."""
+        """Return the same secret until it is used, even after a wrong code or a reload."""
         try:
             return decrypt(self.request.session[PENDING])
         except (KeyError, UnreadableSecret):

@@ -20,7 +20,7 @@ def public_link(path: str) -> str:
 
 
 def find_local_host(address: str) -> str:
-    """Return the host if only this computer or its network can open the address; else empty."""
+    """Return the host if only this computer or its network can open the address, otherwise ""."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     try:
         number = ipaddress.ip_address(host)

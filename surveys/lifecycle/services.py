@@ -1,4 +1,4 @@
-"""Make the changes allowed after the launch: closing, the people invited and the public page.
+"""Makes the changes allowed after the launch: closing, the people invited and the public page.
 
 These functions only change state. Sealing and estimating react to the new state.
 """

@@ -28,7 +28,7 @@ def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
 
 
 def find_near_deletion(wave: Wave | None, *, now: datetime) -> date | None:
-    """Return the day on which everything is deleted if that is at most a week away, else None."""
+    """Return the day on which everything is deleted, or None if it is more than a week away."""
     if wave is None or wave.delete_on is None:
         return None
     is_near = now >= start_of(wave.delete_on) - timedelta(days=DAYS_BEFORE_DELETION)
@@ -59,7 +59,7 @@ def _describe_end(wave: Wave) -> str:
 
 
 def _describe_crowd(wave: Wave, *, verb: str) -> str:
-    """State the number of people at which the wave closes or closed; empty without a cap.
+    """Say how many answers make or made the wave close; return an empty string without a cap.
 
     A wave of coins has no cap. It closes when the wave of browsers reaches its cap.
     """

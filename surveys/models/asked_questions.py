@@ -3,7 +3,7 @@
 The label counts the surveys of people who have or had a role on an opened survey. A question is
 identified by a keyed hash of its text and its answers. Leading numbers, spaces, punctuation and
 case make no difference. The rows of a survey are written at the launch. When the survey is deleted,
-the counts for its people increase by one. The counts name neither survey nor time
+the counts for its people increase by one. The counts name neither surveys nor times
 (docs/decisions/0056-the-label-does-not-forget.md, 0071-roles.md).
 """
 
@@ -27,7 +27,8 @@ from surveys.models.people import find_people, surveys_of
 
 # Separates these keys from all others that are derived from SECRET_KEY.
 _PURPOSE = b"murmur: what an author's surveys ask"
-# The count for the empty text covers all deleted surveys of the people. No question has this text.
+# The count for the empty text covers all deleted surveys of the same people. No question has an
+# empty text.
 _ANY_SURVEY = ""
 # A survey that ends within this time without any report does not count, because its author found a
 # mistake.
@@ -35,7 +36,7 @@ SECOND_THOUGHTS = timedelta(days=1)
 
 
 def list_asked(question: ManifestQuestion) -> list[str]:
-    """Return what a scrambled question asks, in reduced form; empty for other questions."""
+    """Return what a scrambled question asks, in reduced form, or [] for other questions."""
     if not question.is_scrambled:
         return []
     asked = [
@@ -95,7 +96,7 @@ class AskedQuestion(models.Model):
 
 
 class AskedTogether(models.Model):
-    """Says that an account was among the people of a deleted survey; deleted with the account."""
+    """An account among the people of a deleted survey. The row is deleted with the account."""
 
     pk = models.CompositePrimaryKey("account_id", "people")
     account = models.ForeignKey(
@@ -112,7 +113,10 @@ class AskedTogether(models.Model):
 
 
 class AskedBefore(models.Model):
-    """How many deleted surveys of the same people asked a question; `key` depends on these two."""
+    """How many deleted surveys of the same people asked a question.
+
+    `key` is computed from the question and the people.
+    """
 
     key = models.BinaryField(primary_key=True, max_length=32)
     people = models.TextField(db_index=True)  # as in AskedTogether
@@ -135,19 +139,20 @@ def record_questions(*, survey: int, manifest: Manifest) -> None:
 
 
 def count_elsewhere(*, manifest: Manifest, survey: int) -> int:
-    """Count other launched surveys of the survey's people that share a question, even if deleted.
+    """Count other launched surveys of the survey's people that share a question, even deleted ones.
 
     For each question, only the number of deleted surveys that asked it is stored. Thus a deleted
     survey that shared several questions may count several times. The result is never too small, and
     counts at most as many deleted surveys as these people have.
     """
-    # A list of accounts, because Django takes twice as long to write the SQL with subqueries.
+    # The accounts are listed first, because Django takes twice as long to write SQL with
+    # subqueries.
     people, asked = list(find_people(survey)), list_all(manifest)
     keys = [key for one in asked for key in list_keys(one)]
     others = AskedQuestion.objects.of_others(keys=keys, survey=survey, people=people)
     living = others.values_list(models.Value("", models.TextField()), "survey")
-    # In a single query, and before the counts, so that a survey that is deleted at the same time is
-    # either found here or included in the counts.
+    # This single query runs before the counts are read, so that a survey that is deleted at the
+    # same time is either found here or included in the counts.
     rows = list(living.union(_find_groups(people).values_list("people", models.Value(0))))
     groups = [people for people, _ in rows if people]
     return len(rows) - len(groups) + _count_deleted(asked, groups)
@@ -212,7 +217,7 @@ def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
 
 
 def forget_groups_of(account: int) -> None:
-    """Before an account is deleted, delete the counts of groups in which only it is left."""
+    """Delete the counts of groups in which only this account is left, before it is deleted."""
     mine = AskedTogether.objects.filter(account=account)
     others = AskedTogether.objects.exclude(account=account).values("people")
     gone = mine.exclude(people__in=others).values_list("people", flat=True)
@@ -225,7 +230,7 @@ def forget_if_unanswered(*, survey: int, waves: Collection[int], lasted: timedel
 
     The caller has locked and closed its waves, so no report can follow.
     """
-    # Looked up by name, because surveys does not import aggregator.
+    # The model is looked up by name, because surveys does not import aggregator.
     reported = apps.get_model("aggregator", "SpentId")._default_manager.filter(wave__in=waves)
     if lasted < SECOND_THOUGHTS and not reported.exists():
         AskedQuestion.objects.filter(survey=survey).delete()

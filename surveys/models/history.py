@@ -1,8 +1,8 @@
-"""Acts on a survey: day, number, account, verb and kind of object.
+"""The acts on a survey, each with its day, number, account, verb and kind of object.
 
 Rows outlive the survey and its accounts, so they refer to both without foreign keys. Triggers
-refuse changes, and deletion before the stated day (migration `history`). docs/decisions says what
-the rows can and cannot reveal about reports.
+refuse to change a row, or to delete it before its `kept_until` day is over (migration `history`).
+docs/decisions says what the rows can and cannot reveal about reports.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class HistoryRow(models.Model):
 
 
 class HistoryChanges(models.Model):
-    """What an act changed, as a list of [what, before, after]; deleted with the survey."""
+    """What an act changed, as a list of [what, before, after]. It is deleted with the survey."""
 
     pk = models.CompositePrimaryKey("slug", "number")
     slug = models.CharField(max_length=SLUG_LENGTH)

@@ -21,7 +21,7 @@ class Import(Job):
     became of each row of the file, until the survey is opened or deleted.
     """
 
-    # Random, so that addresses do not reveal the number of imports.
+    # The slug is random, so that addresses do not reveal the number of imports.
     slug = models.SlugField(max_length=20, unique=True, default=new_slug)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="imports"
@@ -29,8 +29,8 @@ class Import(Job):
     uploaded_at = models.DateTimeField(auto_now_add=True)
     name = models.CharField(max_length=200)  # of the file
     content = models.BinaryField(null=True)
-    # surveys.exchange.drafting.Drafted: the definition until the draft exists, and the rows. If
-    # sums became scores, the key surveys.exchange.jobs.SINGLY has both without scores.
+    # Both come from surveys.exchange.drafting.Drafted. The definition is kept until the draft
+    # exists. If sums became scores, its key surveys.exchange.jobs.SINGLY holds both without scores.
     definition: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     outcomes: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
     survey = models.OneToOneField(

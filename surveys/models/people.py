@@ -1,4 +1,4 @@
-"""Who may do what with a survey: roles of accounts, and of teams that are attached to surveys.
+"""Stores who may do what with a survey: roles of accounts, and of teams attached to surveys.
 
 Only surveys/access.py defines what each role may do.
 """
@@ -55,7 +55,7 @@ class Membership(models.Model):
 
 
 class Team(models.Model):
-    """People with one role each, on all surveys to which the team is attached."""
+    """People who each have one role on all surveys to which the team is attached."""
 
     name = models.CharField(max_length=NAME_LENGTH)
 
@@ -108,7 +108,7 @@ class TeamSurvey(models.Model):
 class FormerMember(models.Model):
     """A former role on an opened survey, whose questions the person still knows.
 
-    The row gives no access. The label also counts the surveys of these people.
+    The row gives no access. The label also counts the surveys of people with such a row.
     """
 
     survey = models.ForeignKey(
@@ -147,7 +147,7 @@ class Invitation(models.Model):
     )
     expires_at = models.DateTimeField()
     token_hash = models.BinaryField(max_length=TOKEN_HASH_BYTES, unique=True, null=True)
-    # When to try to send the email; None once the email has been sent.
+    # When to try to send the email, or None once the email has been sent.
     mail_at = models.DateTimeField(null=True, db_index=True)
 
     class Meta:

@@ -21,7 +21,8 @@ class PlannedRelease(models.Model):
     epsilon_hundredths = models.PositiveIntegerField()
     answer = models.PositiveSmallIntegerField(null=True)
     percent = models.PositiveSmallIntegerField(null=True)
-    # The key of the background question that divides a table; None for everyone together.
+    # The key of the background question that divides a table, or None if a table describes everyone
+    # together.
     group = models.PositiveBigIntegerField(null=True)
 
     class Meta:

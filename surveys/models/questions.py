@@ -1,4 +1,4 @@
-"""The questions of a survey, and its words in other languages."""
+"""The questions of a survey, and its texts in other languages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from surveys.models.surveys import Survey
 
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
-# The lengths of a line with an item and its marks, and of one with an answer and its number.
+# The greatest lengths of a line with an item and its marks, and of a line with an answer and its
+# number.
 MAX_ITEM_LENGTH = 320
 MAX_SCORED_OPTION_LENGTH = 110
 
@@ -54,15 +55,15 @@ class Question(models.Model):
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
-    # The variable in files (surveys.authoring.variable_names). Empty for information texts, and for
-    # questions of surveys that were opened before questions had names.
+    # The variable in files (surveys.authoring.variable_names). It is empty for information texts,
+    # and for questions of surveys that were opened before questions had names.
     name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True)
-    # The name in an imported file; exports use the name again.
+    # The name in an imported file, which exports use again.
     source_name = models.CharField(max_length=MAX_SOURCE_LENGTH, blank=True)
     # A short label for the question in files. Respondents never receive it.
     short_label = models.CharField(max_length=MAX_LABEL_LENGTH, blank=True)
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
-    # Strength: how many of 100 people with one of two answers send the other answer's code.
+    # The strength: how many of 100 people who have one of two answers send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
     # The answers to choose from, if the author writes them. For a score, its bands.
     options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
@@ -84,14 +85,14 @@ class Question(models.Model):
     cut_off = models.IntegerField(null=True, blank=True)
     # Whether "Prefer not to say" is among the answers.
     refusal = models.BooleanField(default=False)
-    # The question is asked only if this holds (surveys.manifest.rules). Questions are named by
+    # The question is asked only if this rule holds (surveys.manifest.rules). Questions are named by
     # primary key, and items of a "select several" question by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
     # The primary key of an earlier question that asks for the same fact. Like rules, it has no
     # foreign key; surveys.authoring.rule_checks checks it.
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
-    # Whether it shares a page with the question before it, where the two fit together
-    # (surveys.manifest.grids). Elsewhere, the mark has no effect.
+    # Whether the question shares a page with the one before it, if the two fit together
+    # (surveys.manifest.grids). Otherwise, the mark has no effect.
     together = models.BooleanField(default=False)
     # A number that the editor's page draws for a new question, so that sending the form again after
     # a lost reply does not add the question twice.
@@ -168,7 +169,7 @@ class Question(models.Model):
 
     @property
     def is_second(self) -> bool:
-        """Whether it is a second code of the scale that `same_fact` names."""
+        """Whether the question is a second code of the scale that `same_fact` names."""
         return self.type == QuestionType.SECOND
 
     @property
@@ -182,7 +183,7 @@ class Question(models.Model):
 
 
 class Translation(models.Model):
-    """A survey's words in another language, keyed by the source words.
+    """A survey's texts in another language, keyed by the source texts.
 
     A reworded question therefore needs a new translation, and a moved answer keeps its own.
     """

@@ -35,7 +35,7 @@ DAYS_BEFORE_DELETION = 7
 class SurveySettings(models.Model):
     title = models.CharField(max_length=200)
     introduction = models.TextField(max_length=2000, blank=True)
-    # The organization that asks, and how to reach it, in one line each.
+    # The organization that asks, and how to reach it. Each is one line.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
     # For data protection officers: the address of the privacy notice, and the approval.
@@ -50,7 +50,7 @@ class SurveySettings(models.Model):
     minimum_age = models.PositiveSmallIntegerField(null=True, blank=True)
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices = models.BooleanField(default=False)
-    # Whether pages wait for Continue after an answer, instead of going on after one tap.
+    # Whether pages wait for Continue after an answer, instead of continuing after one tap.
     confirm_answers = models.BooleanField(default=False)
     # Whether questions offer "Prefer not to say"; each question can override it.
     may_decline = models.BooleanField(default=False)
@@ -61,11 +61,11 @@ class SurveySettings(models.Model):
     # From 00:00 UTC of this day on, the survey is deleted with everything that it collected.
     delete_on = models.DateField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
-    # How many people the author expects to answer; None if unknown.
+    # How many people the author expects to answer, or None if the author does not know.
     people_expected = models.PositiveIntegerField(null=True, blank=True)
     # The author's language. Respondents' pages use it unless respondents choose a translation.
     language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
-    # Shown after a code was sent.
+    # The message that people see after a code has been sent.
     closing_message = models.TextField(max_length=1000, blank=True)
     # Whether a button, or Shift pressed three times, leaves the respondents' pages at once.
     quick_exit = models.BooleanField(default=True)
@@ -81,7 +81,7 @@ class SurveySettings(models.Model):
     release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
     sealed_half = models.BooleanField(default=False)
-    # How many blocks of questions each person is asked, drawn by the browser; None for all.
+    # How many blocks of questions the browser draws for each person, or None to ask all blocks.
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
 
     class Meta:
@@ -163,10 +163,11 @@ SETTINGS_PAGES: Mapping[SettingsPage, tuple[Card, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Details that a setting's model field lacks: its texts and its place on the page.
+    """The details of a setting that its model field lacks: its texts and its place on the page.
 
     `card` is the group of fields that contains it; `SETTINGS_PAGES` gives the page of each group.
-    `noun` is what error messages call a text. `more` is help behind a disclosure.
+    `noun` is what error messages call the text that authors enter. `more` is help behind a
+    disclosure.
     """
 
     card: Card
@@ -181,7 +182,7 @@ class Setting:
     is_listed: bool = True
 
 
-# In the order of the page. The settings of publication are in a separate form.
+# Pages show their settings in this order. The settings of publication are in a separate form.
 SETTINGS: Mapping[str, Setting] = {
     "title": Setting(
         card="text",
@@ -380,12 +381,12 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def list_setting_names(page: SettingsPage | None) -> tuple[str, ...]:
-    """List the fields of a page, or those of all pages for None."""
+    """List the fields of a page, or the fields of all pages for None."""
     return tuple(name for name in SETTING_NAMES if page is None or find_page(name) == page)
 
 
 def find_page(name: str) -> SettingsPage:
-    if name not in SETTINGS:  # what anyone may read
+    if name not in SETTINGS:  # the settings of publication
         return SettingsPage.PRIVACY
     card = SETTINGS[name].card
     return next(page for page, cards in SETTINGS_PAGES.items() if card in cards)

@@ -24,11 +24,11 @@ from django.db import DatabaseError, models, transaction
 logger = logging.getLogger(__name__)
 # Zopfli is not used for larger contents, because it can take seconds. Our scripts are smaller.
 MOST_BYTES_SQUEEZED = 48_000
-# Looking for places to split takes zopfli far longer in shorter contents, and they gain nothing.
+# In shorter contents, zopfli takes far longer to look for places to split, and gains nothing.
 LEAST_BYTES_SPLIT = 4_000
 PATIENCE_SECONDS = 2.0
 _making = Lock()
-# The files that determine a page's content, apart from its survey and the settings.
+# Together with the survey and the settings, these files determine a page's content.
 _FOLDERS = ("privacy", "surveys", "aggregator", "config", "templates")
 _SUFFIXES = frozenset({".py", ".html", ".mo", ".js", ".css", ".svg"})
 
@@ -38,7 +38,7 @@ class Busy(Exception):
 
 
 class StoredText(models.Model):
-    """One text. Nothing in it names a person or a moment."""
+    """A stored text. Nothing in it names a person or a moment."""
 
     name = models.CharField(primary_key=True, max_length=200)
     # The text is deleted with its wave. Scripts and other files of the client have no wave.
@@ -58,7 +58,7 @@ class StoredText(models.Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """How to make a text; `key` is a hash of everything that determines the text's bytes."""
+    """A text and how to make it. `key` is a hash of everything that determines the text's bytes."""
 
     name: str
     key: bytes
@@ -73,7 +73,7 @@ def compress(content: bytes) -> bytes:
 
 
 def squeeze(content: bytes) -> bytes:
-    """Compress short texts 2 to 4 % better, but sixty times slower, for files of every visit.
+    """Compress short texts 2 to 4 % better, but sixty times slower, for files of each visit.
 
     With a larger `blocksplittingmax`, repetitive texts take five times as long and become no
     smaller; with more iterations, a visit's files take twice as long for 17 bytes less.
@@ -105,13 +105,13 @@ def _release() -> bytes:
 
 
 def find_text(name: str, key: bytes) -> bytes | None:
-    """Return a stored text, compressed; None if it is missing or its key differs."""
+    """Return a stored text, compressed, or None if it is missing or has a different key."""
     found = StoredText.objects.filter(name=name).values_list("key", "compressed").first()
     return bytes(found[1]) if found is not None and bytes(found[0]) == key else None
 
 
 def read_text(text: Text) -> bytes:
-    """Return a text, compressed; make and store it first if necessary. Raises Busy."""
+    """Return a compressed text, after making and storing it if necessary. Raises Busy."""
     found = find_text(text.name, text.key)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""Surveys, and their waves: when each opens, and when it accepts no more reports.
+"""Surveys and their waves, with the times at which a wave opens and stops accepting reports.
 
 A survey is a draft until its first wave exists. A wave owns the frozen manifest and the state.
 After the launch, only the wave's state and ending change.
@@ -60,7 +60,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         found = self.filter(
             Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey")), ~Exists(gone)
         ).annotate(found_role=Greatest(*(Coalesce(Subquery(one), 0) for one in roles)))
-        # Everyone is at least a viewer, so counting all surveys need not look for roles.
+        # Everyone is at least a viewer, so a count of all surveys need not look for roles.
         return found if least == Role.VIEWER else found.filter(found_role__gte=least)
 
     @transaction.atomic
@@ -88,7 +88,7 @@ class Survey(SurveySettings):
     people_invited = models.PositiveIntegerField(null=True, blank=True)
     # Whether the owner has withdrawn the public page of results.
     public_results_off = models.BooleanField(default=False)
-    # When to try to tell the owner by email that the survey will be deleted; None if no email is
+    # When to try to tell the owner by email that the survey will be deleted, or None if no email is
     # due.
     deletion_mail_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -104,7 +104,7 @@ class Survey(SurveySettings):
                 name="surveys_survey_people_invited_positive",
             ),
         ]
-        # Lets the worker's sweeps find the few surveys whose owner must get an email.
+        # This index lets the worker's sweeps find the few surveys whose owner must get an email.
         indexes = [
             models.Index(
                 fields=["deletion_mail_at"],
@@ -118,7 +118,7 @@ class Survey(SurveySettings):
 
     @property
     def role(self) -> Role | None:
-        """The role of the account for which the survey was found; None without an account."""
+        """The role of the account for which the survey was found, or None without an account."""
         found = getattr(self, "found_role", None)
         return None if found is None else Role(found)
 
@@ -136,7 +136,7 @@ class Survey(SurveySettings):
 
     @property
     def crowd(self) -> int:
-        """The manifest's C if the survey were launched now."""
+        """The C that the manifest would have if the survey were launched now."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @property
@@ -145,7 +145,7 @@ class Survey(SurveySettings):
         return self.closes_at is not None or self.cap is not None
 
     def find_wave(self) -> Wave | None:
-        """Return the newest wave; None while the survey is a draft."""
+        """Return the newest wave, or None while the survey is a draft."""
         return self.waves.electronic().newest()
 
     def is_draft(self) -> bool:
@@ -201,7 +201,7 @@ class Wave(models.Model):
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.ELECTRONIC)
     state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
     ending = models.CharField(max_length=16, choices=Ending.choices, blank=True, default="")
-    # The exact bytes that were hashed and are served; never re-serialized.
+    # The exact bytes that were hashed and are served. They are never serialized again.
     manifest = models.BinaryField()
     manifest_hash = models.BinaryField(max_length=32, unique=True)
     # The exact JSON whose hash the manifest names, by language.
@@ -215,8 +215,9 @@ class Wave(models.Model):
     cap = models.PositiveIntegerField(null=True)
     # How many comparisons the manifest plans. They are due once the wave has ended.
     planned_comparisons = models.PositiveSmallIntegerField(default=0)
-    # How many releases the manifest plans. They are due once the last reports are counted. None for
-    # waves without protected publication, and for waves from before releases could be planned.
+    # How many releases the manifest plans. They are due once the last reports are counted. The
+    # number is None for waves without protected publication, and for waves from before releases
+    # could be planned.
     planned_releases = models.PositiveSmallIntegerField(null=True)
     # How many of these releases are alerts, which are checked while the wave is open.
     planned_alerts = models.PositiveSmallIntegerField(default=0)
@@ -250,7 +251,8 @@ class Wave(models.Model):
                 name="surveys_wave_state_and_ending_agree",
             ),
         ]
-        # Covers the columns that the worker's sweeps read, so that they skip the long manifests.
+        # The first index covers the columns that the worker's sweeps read, so that the sweeps skip
+        # the long manifests.
         indexes = [
             models.Index(
                 fields=[
@@ -291,7 +293,7 @@ class Wave(models.Model):
         return self.planned_releases is not None
 
     def count_elsewhere(self) -> int:
-        """Count other surveys of its people that now share a question with this wave."""
+        """Count other surveys of this survey's people that now share a question with this wave."""
         survey = self.survey
         if survey.origin != Survey.Origin.SURVEY:
             return 0
@@ -299,7 +301,7 @@ class Wave(models.Model):
 
     @property
     def manifest_hash_hex(self) -> str:
-        """The hash in hex, as in /m/HASH.json and as sha256sum prints it."""
+        """The hash in hex, as it appears in /m/HASH.json and as sha256sum prints it."""
         return bytes(self.manifest_hash).hex()
 
     @property

@@ -1,1 +1,1 @@
-"""People of surveys: members, teams, invitations, and handing surveys over."""
+"""Manages the people of surveys: members, teams, invitations, and handing surveys over."""

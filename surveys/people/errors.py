@@ -1,4 +1,4 @@
-"""Refused changes of people and roles, each with the sentence that the person reads."""
+"""Errors about refused changes of people and roles, each with the sentence that people read."""
 
 from __future__ import annotations
 

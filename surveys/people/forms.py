@@ -34,7 +34,7 @@ class InviteForm(forms.Form):
 
 
 class RoleForm(forms.Form):
-    """A new role, or none; invalid if a program sends anything else."""
+    """A new role, or the removal of a role. Anything else that a program may send is invalid."""
 
     role = forms.ChoiceField(choices=[*Role.choices, (REMOVE, "Remove")])
 
@@ -56,7 +56,7 @@ class TeamForm(forms.Form):
 
 
 def clean_name(name: str) -> str:
-    """Refuse misleading names, by the same rules as for people."""
+    """Refuse misleading names by the same rules that apply to people's names."""
     checked = NameForm({"name": name})
     if not checked.is_valid():
         raise ValidationError(checked.errors["name"].as_data())

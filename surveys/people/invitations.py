@@ -1,8 +1,8 @@
-"""Invitations: an address gets a role once the reader of its mailbox accepts.
+"""Invitations give a role to an address once the reader of its mailbox accepts.
 
-The link is in one email and nowhere else; the database has only its hash. An invitation works once,
-for the time VALID, for this address only, and only while the person who sent it could still give
-the role.
+The link is in one email and nowhere else; the database stores only its hash. An invitation works
+once and only for this address. It expires after VALID, or when the person who sent it may no longer
+give the role.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def withdraw(*, invitation: Invitation, by: int) -> None:
 
 
 def find_invitation(token: str) -> Invitation | None:
-    """Return the invitation of a link; None if it is forged, used, expired or withdrawn."""
+    """Return the invitation of a link, or None if it is forged, used, expired or withdrawn."""
     rows = Invitation.objects.select_related("survey", "team", "invited_by")
     found = rows.filter(token_hash=hash_token(token)).first()
     return found if found is not None and _is_valid(found) else None
@@ -139,7 +139,8 @@ class Accepted:
 def accept(*, token: str, user: User) -> Accepted:
     """Give the invited role to the account with the invited address, once.
 
-    If some of several surveys were deleted in the meantime, the others are accepted.
+    If some of several surveys were deleted in the meantime, the invitations to the others are
+    accepted.
     """
     found = find_invitation(token)
     # Operators cannot invite themselves, not even before they make the account.
@@ -190,7 +191,7 @@ def has_account(invitation: Invitation) -> bool:
 
 
 def join(*, token: str, name: str, password: str) -> Accepted:
-    """Make the account of an invited address. The person has proved that they own the mailbox."""
+    """Create the account of an invited address. The link has proved who reads its mailbox."""
     found = find_invitation(token)
     if found is None:
         raise InvalidInvitation

@@ -37,7 +37,7 @@ def find_owned_alone(account: int) -> QuerySet[Survey]:
 
 
 def find_teams_owned_alone(account: int) -> QuerySet[Team]:
-    """Find the teams that an account owns, with other people but no other owner who can sign in."""
+    """Find the teams that an account owns and that have other people but no other active owner."""
     others = TeamMember.objects.filter(team=OuterRef("pk")).exclude(account=account)
     owners = others.filter(role=Role.OWNER, account__is_active=True)
     mine = TeamMember.objects.filter(account=account, role=Role.OWNER).values("team")
@@ -45,7 +45,7 @@ def find_teams_owned_alone(account: int) -> QuerySet[Team]:
 
 
 def find_colleagues(account: int) -> QuerySet[User]:
-    """Find the people in the account's teams and on surveys it owns, whom pages show to it."""
+    """Find the people in the account's teams and on its surveys, whom its pages may show."""
     teams = TeamMember.objects.filter(account=account).values("team")
     surveys = find_surveys_for(account, Action.PEOPLE).values("pk")
     return (
@@ -102,8 +102,9 @@ def give_up_roles(account: int) -> None:
 def deactivate_account(user: User, *, owner: User | None) -> int:
     """Close an account for the operator, and return how many surveys got another owner.
 
-    `owner` has a role on each of these surveys already, because an operator gives no one access.
-    Raises OwnsSurveys without an owner, and NotAMember if `owner` lacks a role on a survey.
+    `owner` must already have a role on each of these surveys, because an operator gives no one
+    access. Raises OwnsSurveys if an owner is needed but not given, and NotAMember if `owner` lacks
+    a role on a survey.
     """
     surveys = list(find_owned_alone(user.pk))
     if surveys and owner is None:
@@ -117,11 +118,11 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
         told |= set(survey.memberships.values_list("account", flat=True))
         replace_owner(survey=survey, owner=user.pk, new=owner.pk)
     _hand_over_teams(user.pk, new=owner)
-    # Now no one can give the account a role.
+    # From now on, no one can give the account a role.
     User.objects.filter(pk=user.pk).update(is_active=False)
     try:
         give_up_roles(user.pk)
-    except LastOwner as error:  # of a survey that the account has just got
+    except LastOwner as error:  # of a survey that the account has just been given
         raise OwnsSurveys from error
     end_sessions(user)
     end_tokens(user)

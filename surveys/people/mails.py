@@ -1,4 +1,4 @@
-"""Emails of invitations. The worker that sends an email makes its link, so no token is stored."""
+"""Sends invitations by email. The worker that sends one makes its link, so no token is stored."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from accounts.mail.sending import send_or_log
 from surveys.models import Invitation, Role
 from surveys.people.invitations import VALID_FOR, draw_token, hash_token, list_accepted_with
 
-# A server that does not answer costs a worker EMAIL_TIMEOUT each time.
+# A server that does not answer delays a worker by EMAIL_TIMEOUT at each attempt.
 RETRY_AFTER = timedelta(minutes=2)
 SUBJECT = "An invitation to Murmur"
 # Titles and names are left out, because the email may reach a stranger, and people could write
-# anything.
+# anything in them.
 MESSAGE = (
     "Someone invites you to work on {what} on Murmur, as {role}. To accept, open this link within "
     "{time}:\n\n{link}\n\n"
@@ -28,13 +28,13 @@ MESSAGE = (
 
 
 def is_invitation_due() -> bool:
-    """Whether there is an invitation to send, or to delete because it has expired."""
+    """Return whether there is an invitation to send, or one to delete because it has expired."""
     now = timezone.now()
     return _find_due(now).exists() or Invitation.objects.filter(expires_at__lte=now).exists()
 
 
 def send_next_invitation() -> None:
-    """Send one email; if sending fails, all emails wait before the next attempt."""
+    """Send one email; if sending fails, all emails wait for the next attempt."""
     now = timezone.now()
     until = now + RETRY_AFTER
     Invitation.objects.filter(expires_at__lte=now).delete()
@@ -45,7 +45,7 @@ def send_next_invitation() -> None:
     unchanged = Invitation.objects.filter(pk=invitation.pk, mail_at=invitation.mail_at)
     if not unchanged.update(mail_at=until, token_hash=hash_token(token)):
         return  # another worker has just taken it
-    # The others also wait, even if this worker dies now.
+    # The other invitations also wait, even if this worker dies now.
     _find_due(now).exclude(mail_at=None).update(mail_at=until)
     if _send(invitation, token):
         Invitation.objects.filter(pk=invitation.pk, token_hash=hash_token(token)).update(
@@ -75,7 +75,7 @@ def _send(invitation: Invitation, token: str) -> bool:
         "what": one if number < 2 else f"{number} surveys",
         "role": Role(invitation.role).label.lower(),
         "time": VALID_FOR,
-        # A stranger could set the host in a request.
+        # The link uses PUBLIC_URL, because a stranger could set the host in a request.
         "link": settings.PUBLIC_URL + reverse("surveys:invitation", args=[token]),
     }
     mail = EmailMessage(subject=SUBJECT, body=MESSAGE.format(**told), to=[invitation.address])

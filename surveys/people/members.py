@@ -1,4 +1,4 @@
-"""Roles of single accounts on a survey: changing and removing them, and handing a survey over.
+"""Changes and removes the roles of single accounts on a survey, and hands a survey over.
 
 Each change first locks the survey, and then checks again whether the change is allowed.
 """
@@ -19,7 +19,7 @@ from surveys.people.errors import LastOwner, NotAMember, RoleTooLow
 
 
 def person(account: int) -> Change:
-    """Refer to an account in a row of the history; pages show its name while it exists."""
+    """Refer to an account in a row of the history. Pages show its name while the account exists."""
     return (PERSON, None, account)
 
 
@@ -57,9 +57,9 @@ def remove(*, survey: Survey, account: int, by: int) -> None:
 def grant(*, survey: Survey, account: int, role: Role) -> None:
     """Give a role to an account, unless it has a higher one. The caller has locked the survey.
 
-    Raises NotAMember if the account was closed since it was chosen.
+    Raises NotAMember if the account has been closed since it was chosen.
     """
-    # Locked, so that closing the account waits and then also gives up this role.
+    # The account is locked, so that closing it waits and then also gives up this role.
     if not User.objects.select_for_update(no_key=True).filter(pk=account, is_active=True).exists():
         raise NotAMember
     membership, _ = survey.memberships.get_or_create(account_id=account, defaults={"role": role})
@@ -69,7 +69,7 @@ def grant(*, survey: Survey, account: int, role: Role) -> None:
 
 
 def hand_over(*, survey: Survey, to: int, by: int) -> None:
-    """Make another account the owner in place of the acting one, which loses its role."""
+    """Make another account the owner in place of the acting account, which loses its role."""
     with transaction.atomic():
         lock_survey(survey)
         if not can(by, Action.PEOPLE, survey):

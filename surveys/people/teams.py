@@ -1,7 +1,7 @@
-"""Teams: people with one role each, on all surveys to which the team is attached.
+"""Manages teams: people who each have one role on all surveys to which the team is attached.
 
-The owners of a team decide who is in it. On attached surveys, they are owners themselves, so they
-grant no rights that they lack. The history of each attached survey records the changes.
+The owners of a team decide who is in it. They own the attached surveys too, so they grant no rights
+that they lack. The history of each attached survey records the changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from surveys.models.people import find_role_in
 from surveys.people.errors import LastOwner, NotAMember, RoleTooLow
 from surveys.people.members import person, remember_former
 
-MOST_TEAMS = 200  # of one account
+MOST_TEAMS = 200  # per account
 
 
 @transaction.atomic
@@ -46,7 +46,7 @@ def set_team_role(*, team: Team, account: int, role: Role, by: int) -> None:
 
 @transaction.atomic
 def remove_from_team(*, team: Team, account: int, by: int) -> None:
-    """Remove an account from a team. Everyone may leave; the last person deletes the team."""
+    """Remove an account from a team. Everyone may leave; the team ends with its last member."""
     surveys = lock_team(team)
     if account != by and not _may_change(team, by=by):
         raise RoleTooLow
@@ -74,7 +74,7 @@ def delete_team(*, team: Team, by: int) -> None:
 
 @transaction.atomic
 def attach(*, survey: Survey, team: Team, by: int) -> None:
-    """Give the members of a team their roles on a survey; only a member may do so."""
+    """Give the members of a team their roles on a survey. Only one of the members may do this."""
     _lock_alone(team)
     lock_survey(survey)
     if not can(by, Action.PEOPLE, survey) or find_role_in(account=by, team=team.pk) is None:
@@ -115,7 +115,7 @@ def _lock_alone(team: Team) -> None:
 
 
 def join_team(*, team: Team, account: int, role: Role, surveys: Sequence[Survey]) -> None:
-    """Give a role in a team that the caller has locked with its surveys."""
+    """Give an account a role in a team. The caller has locked the team and its surveys."""
     member, _ = team.members.get_or_create(account_id=account, defaults={"role": role})
     if member.role < role:
         member.role = role

@@ -1,4 +1,4 @@
-"""Assumptions of planning, unless the author says otherwise. Shares are fractions."""
+"""Assumptions for planning that hold unless the author says otherwise. Shares are fractions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The precision to expect from a draft's number of people, and the figures that stay hidden.
+"""Finds the precision to expect with a draft's number of people, and the figures that stay hidden.
 
-Cards, the overview, the launch page and the remedies use this module. The planner finds the same
-margins from a question's link. assumptions.py has the assumptions.
+Cards, the overview, the launch page and the remedies use this module. The planner, which reads the
+question from a link, finds the same margins. The assumptions are in assumptions.py.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ExpectedFigure:
 
 
 def describe_margin(question: ManifestQuestion, margin: float) -> str:
-    """Write the half width of a share in points, and that of a mean in its unit."""
+    """Write the half width of a share in points, and the half width of a mean in its unit."""
     if not question.is_rounded:
         return write_margin(margin)
     assert question.minimum is not None
@@ -57,7 +57,7 @@ def describe_margin(question: ManifestQuestion, margin: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedRow:
-    """The figures with the same precision."""
+    """Figures that have the same precision."""
 
     precision: str
     names: str
@@ -75,7 +75,7 @@ class Expected:
 
 
 def find_expected(manifest: Manifest) -> Expected | None:
-    """Find the expected figures of a draft; None if the number of people is not known."""
+    """Find the expected figures of a draft, or None if the number of people is not known."""
     people = manifest.people_planned
     figures = [] if people is None else list_figures(manifest, people=people)
     if people is None or not figures:
@@ -91,7 +91,7 @@ def find_expected(manifest: Manifest) -> Expected | None:
 
 
 def list_figures(manifest: Manifest, *, people: int) -> list[ExpectedFigure]:
-    """List the figures of all scrambled questions, the least precise first."""
+    """List the figures of all scrambled questions, with the least precise first."""
     scrambled = [one for one in manifest.questions if one.is_scrambled]
     found = (expect_figures(manifest, one, people=people) for one in scrambled)
     return sorted((one for each in found for one in each), key=lambda one: -one.margin)
@@ -100,7 +100,7 @@ def list_figures(manifest: Manifest, *, people: int) -> list[ExpectedFigure]:
 def expect_figures(
     manifest: Manifest, question: ManifestQuestion, *, people: int
 ) -> tuple[ExpectedFigure, ...]:
-    """Describe the figures of a scrambled question: one, or two with a follow-up."""
+    """Describe the one figure of a scrambled question, or two figures if it has a follow-up."""
     compared = find_figure(manifest, question, share=COMPARED_AT if question.is_rounded else None)
     figures = [(find_figure(manifest, question), compared)]
     if question.described.has_follow_up:
@@ -149,7 +149,7 @@ def _list_names(figures: Sequence[ExpectedFigure]) -> str:
 
 
 def describe_assumptions(manifest: Manifest, questions: Sequence[ManifestQuestion]) -> str:
-    """Say which assumptions the margins and numbers of people of these questions make."""
+    """Say on which assumptions the margins and numbers of people of these questions rest."""
     looks = ", valid at all looks together" if manifest.is_watched else ""
     texts = {
         f"{percent(SHARE)} give an answer": any(not one.is_rounded for one in questions),

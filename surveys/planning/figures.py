@@ -26,7 +26,7 @@ HALF = 0.5  # an interval of ± 50 points says nothing
 COMPARED_AT = 0.2
 WIDEST = 0.5
 
-# A page needs the same figures many times, because most questions of a survey are alike.
+# The figures are cached, because most questions of a survey are alike.
 _watched_margin = lru_cache(maxsize=4096)(watched_half_width)
 _watched_people = lru_cache(maxsize=4096)(people_for_watched_half_width)
 _level_of_watched = lru_cache(maxsize=1)(watched_level)
@@ -37,7 +37,7 @@ class Figure:
     """An expected share, or a mean as a fraction of its range, and how the survey asks for it.
 
     `reports` describes the expected reports if not everyone answers. `part` is the fraction of
-    people who get the question. If the author watches the results, the methods take their argument
+    people who get the question. If the author watches the results, the methods treat their argument
     `people` as the number of people expected.
     """
 

@@ -10,7 +10,7 @@ from surveys.manifest.strength import Strength, describe_strength
 
 
 def describe_strength_for(manifest: Manifest, question: ManifestQuestion, flips: int) -> Strength:
-    """Describe a strength for this question, with its rows and the questions that depend on it.
+    """Describe a strength for this question, with its rows and any questions that depend on it.
 
     A single row may be better protected than the whole question.
     """

@@ -1,4 +1,4 @@
-"""Compares two questions with a single question and its follow-up that ask the same."""
+"""Compares two yes/no questions with one question that asks the second as its follow-up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHAR
 
 @dataclass(frozen=True, kw_only=True)
 class PackedOffer:
-    """Two questions as one code, with both standard errors of the follow-up's share."""
+    """An offer to ask two questions as one code, with the follow-up's standard error either way."""
 
     parent: int  # the number of the parent question
     flips: int
@@ -24,7 +24,10 @@ class PackedOffer:
 
 
 def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
-    """Offer one code if a yes/no question follows Yes to the question above and this helps."""
+    """Offer one code if a yes/no question is asked only after Yes to the question above.
+
+    Return None if one code would not be more precise.
+    """
     place = manifest.questions.index(question)
     if place == 0 or not question.is_yes_or_no or question.refusal or question.score is not None:
         return None
@@ -34,8 +37,8 @@ def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None
     total = parent.epsilon + question.epsilon
-    # The fewest flips that cost no more ε. Subtracting 1e-6 keeps rounding errors from adding a
-    # flip.
+    # This is the fewest flips that cost no more ε. Subtracting 1e-6 keeps rounding errors from
+    # adding a flip.
     flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
     packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
     offer = PackedOffer(

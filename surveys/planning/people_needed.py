@@ -101,7 +101,7 @@ def _find_parent(manifest: Manifest, question: ManifestQuestion) -> Floats | Non
 
 
 def find_decider(manifest: Manifest, question: ManifestQuestion) -> Decider | None:
-    """Find the code that decides whether a question is asked; None without a rule.
+    """Find the code that decides whether a question is asked, or None if it has no rule.
 
     If a rule names no question yet, the plan assumes that a yes/no question of the same strength
     decides.

@@ -66,7 +66,7 @@ def describe_verdict(plan: Plan) -> str:
 
 
 def _describe_answerers(given: PlanInput) -> str:
-    """Name the people whom the share describes; empty for everyone."""
+    """Name the people whom the share describes; return an empty string for everyone."""
     text = ""
     if given.rule and given.refusal:
         text = (
@@ -83,7 +83,7 @@ def _describe_answerers(given: PlanInput) -> str:
 
 
 def write_wanted(given: PlanInput) -> str:
-    """Write the wanted precision in points, such as 5, or 0.5 if not whole."""
+    """Write the wanted precision in points, such as 5 or 0.5."""
     return write_share(given.margin).partition("\N{NO-BREAK SPACE}")[0]
 
 

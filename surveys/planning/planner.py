@@ -1,6 +1,6 @@
-"""The planner: what a survey can find out and what it could reveal about a person.
+"""Computes for the planner what a survey can find out and what it could reveal about a person.
 
-Every number is for one share of one question. The planner stores nothing.
+Every number refers to one share of one question. The planner stores nothing.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class Plan:
 
     @cached_property
     def margin_at_end(self) -> float:
-        """Half-width of the 95 % interval if the close is fixed beforehand."""
+        """The half-width of the 95 % interval if the close is fixed beforehand."""
         return self.given.figure(watched=False).find_margin(self.given.people)
 
     @cached_property
     def margin_watched(self) -> float:
-        """Half-width if the researcher watches the results and expects this many people."""
+        """The half-width if the researcher watches the results and expects this many people."""
         return self.given.figure(watched=True).find_margin(self.given.people)
 
     @cached_property
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def design_effect(self) -> float:
-        """How many codes are as informative as one direct answer of a person who answers."""
+        """How many codes are as informative as one direct answer from a person who answers."""
         return self._design_effect_for(self.given.flips)
 
     def _design_effect_for(self, flips: int) -> float:
@@ -118,7 +118,7 @@ class Plan:
 
     @cached_property
     def people_per_group(self) -> int | None:
-        """People needed to detect a difference between declared groups; None if not computed."""
+        """People needed to detect a difference between declared groups, or None if not computed."""
         if self.given.is_conditional or self.given.mean:
             return None
         second = self.given.share + self.given.difference
@@ -151,7 +151,7 @@ class Plan:
 
     @cached_property
     def posteriors(self) -> list[tuple[str, float]]:
-        """Pairs of how common an answer is and the chance that its code is true."""
+        """Pairs of the share of an answer and the chance that a code for it is true."""
         return [
             (write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})
@@ -159,7 +159,7 @@ class Plan:
 
     @property
     def attacker_success(self) -> float:
-        """Chance of guessing a person's answer from the code if all answers are equally likely."""
+        """The chance of guessing an answer from its code if all answers are equally likely."""
         k = self.given.symbols
         return attacker_success(shares=[1 / k] * k, mechanism=self.mechanism)
 
@@ -243,12 +243,12 @@ class Plan:
 
     @property
     def people_at_medium(self) -> int | None:
-        """People needed at the weakest medium strength; None if the plan is no stronger."""
+        """The people needed at the weakest medium strength, or None if the plan is no stronger."""
         if self.given.flips <= MEDIUM_FROM:
             return None
         return self.given.figure(flips=MEDIUM_FROM).find_people(self.given.margin)
 
 
 def write_share(share: float) -> str:
-    """Write 20 %, but 0.5 % if the percentage is not a whole number."""
+    """Write a share such as 20 %, or 0.5 % if the percentage is not a whole number."""
     return percent(share, 0 if abs(100 * share - round(100 * share)) < 1e-9 else 1)

@@ -20,7 +20,7 @@ class DraftPlan:
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
-    """Plan a draft for the question that needs the most people, of those the planner can describe.
+    """Plan a draft for the question that needs the most people among those the planner describes.
 
     If a question has a follow-up, the planner can describe only its first part.
     """
@@ -35,7 +35,7 @@ def plan_for(manifest: Manifest) -> DraftPlan | None:
 
 
 def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
-    """Return the input for one question; empty if the planner does not know its design."""
+    """Return the input for one question, or {} if the planner cannot describe its design."""
     if question.has_gate:
         return {}
     return _fill_in(manifest, question, questions=question.differing_codes)
@@ -66,6 +66,6 @@ def _fill_in(
 
 
 def _count_asked(manifest: Manifest) -> int:
-    """Count the codes that can differ between two people, over all that one person is asked."""
+    """Count the codes in which two people can differ, over all questions that a person is asked."""
     counts = {one.name: one.differing_codes for one in manifest.questions if one.is_scrambled}
     return int(sum(manifest.pick_drawn(counts)))

@@ -1,4 +1,4 @@
-"""Compares several protections for the same people and the same share. All ends are fixed."""
+"""Compares several protections for the same people and share, if the end of the survey is fixed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Comparison:
     lines: tuple[ProtectionLine, ...]
     share: float
     axis: Axis
-    left_out: tuple[str, ...] = ()  # for each missing way, a sentence that says why
+    left_out: tuple[str, ...] = ()  # for each missing way, why it is missing
 
     @property
     def rows(self) -> list[tuple[ProtectionLine, Whisker | None]]:
@@ -93,7 +93,7 @@ class PublicationCost:
 
 
 def compare_protections(given: PlanInput) -> Comparison | None:
-    """Compute all ways; None for conditional shares and means, which have no formula here."""
+    """Compare all ways, or return None for conditional shares and means, which have no formula."""
     if given.is_conditional or given.mean:
         return None
     epsilon = given.mechanism().epsilon
@@ -173,7 +173,7 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
 
 
 def find_people(parts: SpreadParts, *, people: int, standard_error: float) -> int:
-    """Find how many people a table needs for a standard error, from its parts for `people`.
+    """Find how many people a table needs for a standard error, from the error's parts for `people`.
 
     This solves a / n + b / n**2 = w, because the noise of a publication does not depend on n.
     """
@@ -216,7 +216,7 @@ def _choose_axis(low: float, high: float) -> Axis:
 
 
 def cost_of_publication(given: PlanInput) -> PublicationCost | None:
-    """Compute the cost of a protected table of all questions; None unless all people get them."""
+    """Compute the cost of a protected table of all questions, or None if some people skip any."""
     if given.is_conditional or given.part < 1:
         return None
     noise = choose_table_noise(

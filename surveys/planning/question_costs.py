@@ -75,7 +75,7 @@ class QuestionCost:
 
 
 def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:
-    """Compute the cost of one question of a survey; None if it is not scrambled."""
+    """Compute the cost of one question of a survey, or None if it is not scrambled."""
     if not question.is_scrambled:
         return None
     coins = manifest.coin_epsilon_of(question)
@@ -126,7 +126,7 @@ def describe_rule_cost(manifest: Manifest, question: ManifestQuestion) -> str:
 
 
 def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
-    """Say what a rule costs the questions that it names; empty if it names none."""
+    """Say what a rule costs the questions that it names, or return "" if it names none."""
     parents = manifest.parents_of(question)
     if not parents:
         return ""
@@ -237,7 +237,7 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
 
 
 def _describe_telling(manifest: Manifest, question: ManifestQuestion) -> str:
-    """Name the other questions that reveal something about this one; empty if there are none."""
+    """Name the other questions that reveal something about this one, or return "" if none do."""
     same = [one.number for one in manifest.list_same_fact(question)]
     telling = [one.number for one in manifest.telling(question) if one.name != question.name]
     others = [number for number in telling if number not in same]

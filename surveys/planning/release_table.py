@@ -1,4 +1,4 @@
-"""The cost of each kind of release, and how many people make it right in 9 of 10 surveys.
+"""Finds what each kind of release costs, and the people it needs to be right in 9 of 10 surveys.
 
 Numbers for tables and alerts are computed. The others are simulated: `scripts/tables releases`
 writes them into release_people.json, for every strength.
@@ -36,7 +36,8 @@ MOST_PEOPLE = 10_000_000
 LEADER_SHARES = (0.4, 0.3, 0.2, 0.1)
 MEDIAN_SHARES = (0.1, 0.2, 0.4, 0.2, 0.1)
 ALERT_LINE, ALERT_SHARE = 0.2, 0.3
-# Shares of people who answer each of ten predictors like the outcome, to which half say Yes.
+# For each of ten predictors, the share of people who answer it like the outcome. Half say Yes to
+# the outcome.
 AGREEING_SHARES = (0.72, 0.64, *(0.5,) * 8)
 
 
@@ -45,14 +46,14 @@ class ReleaseLine:
     """One kind of release about one question, at its usual ε."""
 
     kind: ReleaseKind
-    guess: str  # about taking part: right guesses of 100
+    guess: str  # right guesses of 100 about taking part
     epsilon: str
     right: str  # when the release counts as right
     people: int
 
 
 def list_release_lines(flips: int) -> list[ReleaseLine]:
-    """Describe every kind of release at this strength, as `KINDS` lists them."""
+    """Describe every kind of release at this strength, in the order of `KINDS`."""
     found = {
         ReleaseKind.TABLE: (
             f"A share of {points(SHARE)} % is at most {points(MARGIN)} points off",
@@ -149,7 +150,7 @@ def _find_people_for_alert(flips: int) -> int:
 
 
 def round_up(people: int) -> int:
-    """Round up to two digits, because the rest is noise of a simulation or an approximation."""
+    """Round up to two digits, because further digits are simulation noise or approximate."""
     step = int(10 ** max(0, int(log10(people)) - 1))
     return step * ceil(people / step)
 

@@ -19,13 +19,13 @@ from surveys.planning.expected import ExpectedFigure, list_figures
 
 MOST_FLIPS = 49  # of 100, the strongest protection
 _VERY_IMPRECISE = 0.2  # a margin, as a fraction
-_KEPT_SHARE = 0.5  # of the limit, for the questions that are suggested first to keep their strength
+_KEPT_SHARE = 0.5  # of the limit, for the questions that are suggested to keep their strength
 
 
 class RemedyKind(StrEnum):
     SUBSET = "subset"  # each person is asked fewer of the blocks
     STRENGTH = "strength"  # all questions get at least some strength
-    SOME = "some"  # all questions but some get at least some strength
+    SOME = "some"  # all questions except some get at least some strength
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Remedy:
 
     @property
     def facts(self) -> str:
-        """Say what the remedy costs: total, people for each question and widest margin."""
+        """Say what the remedy costs: the total, the people per question and the widest margin."""
         suggested = f"Suggested: {self.kept_numbers}. The others then have {self._strength}. "
         only = suggested if self.kind == RemedyKind.SOME else ""
         caution = " That is very imprecise." if self.precision.margin > _VERY_IMPRECISE else ""
@@ -110,8 +110,8 @@ def find_remedy(
 ) -> Remedy | None:
     """Find the remedy that changes the draft least for a total ε of at most `goal`.
 
-    `kept` names the questions that keep their strength, for RemedyKind.SOME; None lets this
-    function suggest some.
+    For RemedyKind.SOME, `kept` names the questions that keep their strength. If it is None, this
+    function suggests some.
     """
     match kind:
         case RemedyKind.SUBSET:
@@ -126,7 +126,7 @@ def find_remedy(
 
 
 def protect(manifest: Manifest, *, flips: int, kept: Collection[str] = ()) -> Manifest:
-    """Give all questions at least this many flips, except those to keep."""
+    """Give all questions at least this many flips, except the questions in `kept`."""
 
     def change(question: ManifestQuestion) -> ManifestQuestion:
         if question.name in kept or question.flips >= flips:
@@ -163,8 +163,8 @@ def _strengthen(
 def _suggest_kept(manifest: Manifest, goal: float) -> Remedy | None:
     """Keep the first questions whose ε fit into half of the limit.
 
-    Keep fewer if the others would otherwise not fit, or would say nothing. Keep one if nothing
-    helps.
+    Keep fewer if the others would otherwise not fit, or would become too imprecise to say anything.
+    Keep one if nothing helps.
     """
     kept: list[str] = []
     spent = 0.0

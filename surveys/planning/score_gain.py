@@ -1,4 +1,4 @@
-"""What a score gains and loses, compared with a question for each item."""
+"""Says what a score gains and loses, compared with a separate question for each item."""
 
 from __future__ import annotations
 

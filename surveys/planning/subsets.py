@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from privacy.planning.budgets import pair_fraction, question_fraction
 from surveys.manifest.manifest import Manifest
 
-# How many sizes are shown first, few enough to compare at a glance.
+# The number of sizes that are shown first, which is small enough to compare them at a glance.
 FIRST_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subset:
-    """Each person gets `drawn` of `blocks`."""
+    """A random subset, which asks each person `drawn` of `blocks` blocks."""
 
     drawn: int
     blocks: int
@@ -33,7 +33,7 @@ class Subset:
 
 
 def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
-    """Describe a random subset; None if everyone is asked everything."""
+    """Describe a random subset, or return None if everyone is asked everything."""
     if drawn is None:
         return None
     return Subset(
@@ -45,7 +45,7 @@ def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
 
 
 def list_subsets(manifest: Manifest) -> Sequence[Subset]:
-    """List the sizes that an author can choose, with the current one; none for a single block."""
+    """List the sizes that an author can choose, with the current one. A single block has none."""
     blocks = manifest.block_count
     if blocks < 2:
         return []

@@ -1,4 +1,4 @@
-"""Alerts: daily looks, until one finds that more than a given share of people gave an answer."""
+"""Alerts look once a day until they find that more than a given share of people gave an answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import Symbol
 from surveys.manifest.releases import ReleaseRequest
 
-# One look a day for a year; then the alert ends.
+# An alert looks once a day for a year, and then ends.
 MOST_LOOKS = 366
-# The probability that scrambling and chance cause no false alert, and the probability that noise
-# causes none.
+# The probability that scrambling and chance cause no false alert. The probability that noise causes
+# none is the same.
 PART_LEVEL = 0.975
 WRONG = round(200 * (1 - PART_LEVEL))  # of 100, for both causes together
 NOTICED = 0.9

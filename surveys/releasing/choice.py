@@ -1,6 +1,6 @@
-"""Check what a protected survey may release, from the manifest alone.
+"""Checks what a protected survey may release, from the manifest alone.
 
-A draft's planned releases and those that are requested after the close follow the same rules.
+Releases that a draft plans and releases that are requested after the close follow the same rules.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def list_candidates(manifest: Manifest, kind: ReleaseKind) -> tuple[ManifestQues
 
 
 def _list_compared(manifest: Manifest) -> tuple[ManifestQuestion, ...]:
-    """List the questions to which every report has Yes or No; none if there are too few."""
+    """List the questions to which every report has Yes or No, or none if there are too few."""
     found = tuple(
         question
         for question in manifest.questions
@@ -74,8 +74,8 @@ def _is_drawn_apart(request: ReleaseRequest, manifest: Manifest) -> bool:
 
 def _is_candidate(question: ManifestQuestion, kind: ReleaseKind) -> bool:
     if kind == ReleaseKind.TABLE:
-        # The share of a code says nothing about a rounded number, and with other codes its mean
-        # would refer to an unknown group.
+        # The share of a code says nothing about a rounded number, and if the question has other
+        # codes, its mean would refer to an unknown group.
         return question.is_answered and not (question.is_rounded and question.has_extra_codes)
     if question.is_rounded:
         return False
@@ -118,17 +118,19 @@ def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseReque
         raise NotReleasable(
             f"A release of the kind {request.kind.label} must be planned before the survey opens."
         )
-    # Counts by group are kept only for planned tables. Such a table may have been lost.
+    # Counts by group are kept only for planned tables. Such a table can be requested again if its
+    # release was lost.
     if request.group and request not in (manifest.planned_releases or ()):
         raise NotReleasable(NOT_PLANNED)
     return request
 
 
 def check_beside(request: ReleaseRequest, others: Iterable[ReleaseRequest]) -> None:
-    """Check a request, already valid alone, against all others of the survey.
+    """Check a request, which is valid on its own, against all other requests of the survey.
 
-    Without this check, leaders of one question could be drawn until one is right. Without a table's
-    intervals, the certainty of a named answer would be unknown. May raise NotReleasable.
+    Without this check, someone could draw leaders of one question until they like the answer.
+    Without a table's intervals, the certainty of a named answer would be unknown. May raise
+    NotReleasable.
     """
     if request.kind == ReleaseKind.KEY_DRIVER:
         _check_outcome(request, others)
@@ -177,9 +179,10 @@ def check_planned(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest
 
 
 def find_planned_problem(request: ReleaseRequest, manifest: Manifest) -> str:
-    """Say why a planned release cannot be made; empty if it can.
+    """Say why a planned release cannot be made, or return an empty string if it can.
 
-    The draft may have changed since the release was planned. The cost of all is checked elsewhere.
+    The draft may have changed since the release was planned. The cost of all planned releases
+    together is checked elsewhere.
     """
     planned = manifest.planned_releases or ()
     place = planned.index(request)
@@ -194,7 +197,7 @@ def find_planned_problem(request: ReleaseRequest, manifest: Manifest) -> str:
 
 
 def describe_planned_excess(manifest: Manifest) -> str:
-    """Say that the planned releases cost more than the cap; empty if they do not."""
+    """Say that the planned releases cost more than the cap, or return "" if they do not."""
     most, planned = manifest.release_epsilon_hundredths or 0, add_up_planned(manifest)
     if planned <= most:
         return ""

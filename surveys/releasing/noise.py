@@ -1,4 +1,4 @@
-"""The noise of a release and what it spends.
+"""Chooses the noise of a release, and finds what the release spends.
 
 A plan follows from the request, the manifest and the ledger alone, never from the answers, because
 choices that depend on answers would reveal something about them.
@@ -42,8 +42,9 @@ class ReleasePlan:
     """The noise of a release, and what it spends for one report added or removed."""
 
     mechanism: Mechanism
-    # Laplace: b. Gaussian: the standard deviation. Permute-and-flip: scale of the exponential
-    # noise. Sparse vector: b of the noise of a look; the threshold's is half of that.
+    # For Laplace noise, the scale is b. For Gaussian noise, it is the standard deviation. For
+    # permute-and-flip, it is the scale of the exponential noise. For a sparse vector, it is b of
+    # the noise of a look; the noise of the threshold has half this b.
     scale: Fraction
     # How far one report moves the counts: the sum of changes (Laplace), the sum of their squares
     # (Gaussian), or the largest change of a score.
@@ -124,9 +125,9 @@ def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int
 
 
 def is_delta_small(nanos: int, manifest: Manifest) -> bool:
-    """Whether δ times the number of people whom the author expects is at most a tenth.
+    """Return whether δ times the number of people whom the author expects is at most a tenth.
 
-    The exact number must not decide which noise readers see, so the expected one is used.
+    The exact number must not decide which noise readers see, so the expected number is used.
     """
     people = manifest.people_expected
     return not people or nanos <= largest_release_delta(people)
@@ -135,7 +136,8 @@ def is_delta_small(nanos: int, manifest: Manifest) -> bool:
 def plan_table_of_choice(plan: ReleasePlan) -> ReleasePlan:
     """Plan the second draw of a key driver, which adds noise to the cells behind the named rule.
 
-    One report adds 1 to one cell. In reports, the scale equals that of the choice.
+    One report adds 1 to one cell. Measured in reports, the noise has the same scale as in the
+    choice.
     """
     return replace(
         plan, mechanism=Mechanism.LAPLACE, scale=plan.scale / plan.sensitivity, sensitivity=1
@@ -145,7 +147,7 @@ def plan_table_of_choice(plan: ReleasePlan) -> ReleasePlan:
 def _plan_choice(
     request: ReleaseRequest, *, sensitivity: int, is_monotone: bool, draws: int = 1
 ) -> ReleasePlan:
-    """Plan permute-and-flip; scores that one report moves in one direction need half the noise."""
+    """Plan permute-and-flip, with half the noise if one report moves all scores the same way."""
     factor = sensitivity if is_monotone else 2 * sensitivity
     return ReleasePlan(
         mechanism=Mechanism.PERMUTE_AND_FLIP,
@@ -203,9 +205,9 @@ class Noise:
 def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
     """Return, at 95 % confidence, by how many people the published answer may miss the best one.
 
-    A leader may be this many people behind. To make a point the median, this many people would have
-    to answer differently. One more person moves the expected number of reports of an answer by the
-    slope of the channel.
+    A leader may be this many people behind. For a median, this many people would have to answer
+    differently to make the published point the median. One more person moves the expected number of
+    reports of an answer by the slope of the channel.
     """
     slope = question.mechanism.slope if question.is_scrambled else 1.0
     epsilon = request.epsilon_hundredths / HUNDREDTHS

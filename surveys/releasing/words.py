@@ -1,4 +1,4 @@
-"""Words about what a survey may release, for its authors."""
+"""Describes in words, for authors, what a survey may release."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ KINDS = {
 
 
 def describe_unfit(manifest: Manifest, kind: ReleaseKind) -> str:
-    """Say which questions are not offered, and why; empty if all are."""
+    """Say which questions are not offered, and why; return an empty string if all are offered."""
     offered = list_candidates(manifest, kind)
     missing = [one for one in manifest.questions if one.is_answered and one not in offered]
     if not missing:
@@ -101,13 +101,13 @@ def find_questions(manifest: Manifest, request: ReleaseRequest) -> tuple[Manifes
 
 
 def _find_answer(manifest: Manifest, request: ReleaseRequest) -> str:
-    """Return the answer that an alert is about; "?" if the draft no longer has it."""
+    """Return the answer that an alert is about, or "?" if the draft no longer has it."""
     (question,) = find_questions(manifest, request)
     return {option.code: option.text for option in question.options}.get(request.answer or 0, "?")
 
 
 def find_group(manifest: Manifest, request: ReleaseRequest) -> ManifestQuestion | None:
-    """Return the question whose answers are the groups of a table; None for everyone together."""
+    """Return the question whose answers are a table's groups, or None for everyone together."""
     return next((one for one in manifest.questions if one.name == request.group), None)
 
 

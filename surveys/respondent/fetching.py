@@ -52,7 +52,7 @@ HARMLESS = frozenset(
 
 
 class Unreadable(Exception):
-    """No respondent's page is at the address."""
+    """There is no respondent's page at the address."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Reply:
         return self.content.decode(errors="replace")
 
     def compare(self, expected: bytes, headers: Mapping[str, str]) -> str:
-        """Describe every difference from what this release would send; empty if there is none."""
+        """List all differences from what this release would send, or return "" if none exist."""
         return "; ".join(
             filter(None, [_compare(self.content, expected), *self.check_headers(headers)])
         )

@@ -60,10 +60,11 @@ _AMBIGUOUS = re.compile(
     "await|case|catch|delete|do|else|extends|finally|for|function|if|in|instanceof|new|of|switch"
     "|throw|try|typeof|void|while|with|yield"
 )
-# A statement goes on if its line ends after a token of the first set or before one of the second.
+# A statement continues if its line ends after a token of the first set or before a token of the
+# second set.
 _ENDS_NOTHING = frozenset(["(", "[", "{", ",", "=", "=>", "?", ":", "&", "|"])
 _BEGINS_NOTHING = frozenset([")", "]", "}", ",", ".", "?.", "?", ":", "&", "|"])
-# Words and signs need no space next to these.
+# Words and signs need no space next to these characters.
 _TIES = frozenset("=,;:(){}[]&|<>!?*%+-")
 _JOINED = ("++", "--", "?.", "/*")
 _REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")

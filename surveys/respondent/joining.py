@@ -24,7 +24,8 @@ ReadSource = Callable[[str], str]  # from a module's name to its text
 SOURCES = "source/"  # the folder that serves the modules with their comments
 _IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
 _DECLARING = ("const", "function", "class")
-# At the top, `let` would be state of the whole page, and a comma would declare a second name.
+# At the top level, `let` would create state of the whole page, and a comma would declare a second
+# name.
 _REFUSED_AT_TOP = ("let", ",")
 # Names in or after these words would need more analysis than this module does.
 _REFUSED = ("eval", "import", "switch", "var", "with")

@@ -2,7 +2,7 @@
 
 The page depends only on the survey's manifest, the language, its words, whether the survey is open,
 how many other surveys of the author share a question with it, the release and the address of "Exit
-this page". Anyone who has these can make the page again and compare (`manage.py verify_client`).
+this page". Anyone who has these can make the page again and compare it (`manage.py verify_client`).
 """
 
 from __future__ import annotations
@@ -87,14 +87,15 @@ def render_questions(
 ) -> bytes:
     """Make the page that asks the questions. `mode` is `open`, `closed`, `preview` or `disk`.
 
-    `content` is the manifest as bytes. `words` are the words of the language; empty for the
-    author's own language. `asked_elsewhere` is how many other surveys of the author share a
-    question with this one today. The page states this number if it is larger than the number at the
-    launch, which is in the manifest. `context` replaces or adds variables of the template.
+    `content` is the manifest as bytes. `words` are the survey's words in `language`, or an empty
+    string for the author's own language. `asked_elsewhere` is how many other surveys of the author
+    share a question with this one today. The page states this number if it is larger than the
+    number at the launch, which is in the manifest. `context` replaces or adds variables of the
+    template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
-    # A preview shows words without a translation in the author's language.
+    # In a preview, words that have no translation are in the author's language.
     known = read_words(words)
     own = "" if language == source.language else language_tag(source.language)
     with override(language):
@@ -217,7 +218,7 @@ def _name_page(manifest: Manifest | None) -> str:
 
 
 def _choose_demo(manifest: Manifest) -> RandomizedResponse:
-    """Return the mechanism of a harmless yes/no question, as strong as the first question."""
+    """Return the mechanism of a harmless yes/no question, as strong as the first scrambled one."""
     flips = next((one.flips for one in manifest.questions if one.is_scrambled), TWO_COINS)
     return RandomizedResponse.from_flips(symbols=2, flips=flips)
 

@@ -10,7 +10,8 @@ from surveys.manifest.grids import count_pages
 from surveys.manifest.manifest import Manifest
 from surveys.respondent.label.length import count_all_pages, count_questions
 
-# In the order in which they run. A part for one type of question has the name of the type.
+# The parts are in the order in which they run. A part for one type of question has the name of the
+# type.
 PARTS = (
     "consent",
     "drawn",

@@ -104,7 +104,7 @@ def build_file(name: str) -> Text:
 
 
 def is_served(name: str) -> bool:
-    """Whether the browser of a respondent or an author may need a file of this name.
+    """Return whether the browser of a respondent or an author may need a file of this name.
 
     Parts of the script can be combined in hundreds of ways, and a stranger could request each
     combination.

@@ -2,8 +2,8 @@
 
 The pages depend only on the manifest, its words, the release and a few values from the host. This
 module regenerates them in each of the survey's languages, and compares every byte of them and of
-their headers. It does the same with every file that they name. It does not compare the pages for
-coins, for paper and for handing in a code, because they differ at each visit. It cannot see a
+their headers. It does the same with every file that the pages name. It does not compare the pages
+for coins, for paper and for handing in a code, because they differ at each visit. It cannot see a
 server's replies to other people or at other times.
 """
 
@@ -80,8 +80,8 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         with _using_manifest():
             elsewhere = int(data["elsewhere"])
             asked = max(manifest.asked_elsewhere, elsewhere)
-        # Only the server can count these surveys. The manifest has the number at the launch, and
-        # surveys that open later increase it.
+        # Only the server can count these surveys. The manifest states the number at the launch, and
+        # surveys that open later increase this number.
         yield Finding(what=f"“asked in {asked} other surveys of this author”")
         survey = _Survey(
             client=client,
@@ -200,7 +200,7 @@ def _read_manifest(content: bytes) -> Manifest:
 
 @_using_manifest()
 def _read_words(page: Reply, manifest: Manifest, language: str) -> str:
-    """Read the survey's words from the page; empty if the manifest names other words."""
+    """Read the survey's words from the page, or return "" if the manifest names other words."""
     found = re.search(r'<p id="own">([^<]*)</p>', page.text)
     words = html.unescape(found[1]) if found else ""
     if manifest.translations.get(language) != hash_words(words):

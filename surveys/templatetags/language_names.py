@@ -1,4 +1,4 @@
-"""Languages in templates: their English names, and the values of the lang and dir attributes."""
+"""Gives templates the English names of languages, and the values of lang and dir attributes."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Lets templates consult the table of roles before a link: `{% if survey|allows:"…" %}`."""
+"""Lets templates ask the table of roles whether to show a link: `{% if survey|allows:"…" %}`."""
 
 from django import template
 

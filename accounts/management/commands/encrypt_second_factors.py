@@ -1,4 +1,4 @@
-"""`manage.py encrypt_second_factors`: re-encrypt secrets, so that an old MFA_KEY can go."""
+"""`manage.py encrypt_second_factors`: re-encrypt secrets, so that an old MFA_KEY can be removed."""
 
 from __future__ import annotations
 

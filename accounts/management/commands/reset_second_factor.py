@@ -1,4 +1,4 @@
-"""`manage.py reset_second_factor`: for people who lost phone and recovery codes."""
+"""`manage.py reset_second_factor`: help people who lost their phone and recovery codes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from surveys.respondent.label.remaining import describe_website
 
 @dataclass(frozen=True, kw_only=True)
 class _Worst:
-    """The most that a reader of the codes knows."""
+    """The most that a reader of the codes can know."""
 
     level: Level
     questions: tuple[ManifestQuestion, ...] = ()  # empty if only all codes together reveal as much
@@ -112,7 +112,10 @@ def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
 
 
 def draw_picture(manifest: Manifest) -> Picture | None:
-    """Show how many people send the same code; None if several codes reveal more than one."""
+    """Show how many people send the same code.
+
+    Return None if several codes reveal more than one.
+    """
     worst = _find_worst(manifest)
     if not scrambled(manifest):  # a draft that cannot be launched yet
         return None
@@ -124,7 +127,7 @@ def draw_picture(manifest: Manifest) -> Picture | None:
 
 
 def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
-    """Describe the published results; empty if the researchers decide."""
+    """Describe the published results, or return nothing if the researchers decide who sees them."""
     published = describe_anyone(manifest)
     return (_answer(_("Can anyone see the results?"), Level.YES, published),) if published else ()
 
@@ -135,7 +138,7 @@ def _answer(question: str, level: Level, *sentences: str) -> Consequence:
 
 
 def describe_unscrambled(manifest: Manifest) -> str:
-    """Name the questions whose answers are sent as they are; "" if there are none."""
+    """Name the questions whose answers are sent as they are, or return "" if there are none."""
     plain = sent_as_answered(manifest)
     if not plain:
         return ""

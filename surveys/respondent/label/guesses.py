@@ -19,7 +19,7 @@ def write_guess(epsilon: float) -> str:
 
 
 def is_practically_certain(manifest: Manifest) -> bool:
-    """Whether a person's codes together leave hardly any doubt about one fact."""
+    """Return whether a person's codes together leave hardly any doubt about one fact."""
     # With coins, an answer may reveal more. The coins page has its own label.
     return manifest.drawn_epsilon >= PRACTICALLY_CERTAIN_FROM
 

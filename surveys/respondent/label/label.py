@@ -63,7 +63,7 @@ def describe_in_english(manifest: Manifest) -> PrivacyLabel:
 
 
 def quote_label(manifest: Manifest) -> Quote | None:
-    """Quote what respondents read about the survey as a whole; None if nothing is scrambled."""
+    """Quote what respondents read about the whole survey; return None if nothing is scrambled."""
     if not manifest.ledger:
         return None
     coins = derive_coin_manifest(manifest)

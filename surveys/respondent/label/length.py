@@ -64,7 +64,7 @@ def count_questions(manifest: Manifest) -> int:
 
 
 def count_all_pages(manifest: Manifest) -> int:
-    """Count the pages from Start to the check, including pages with a text or for consent."""
+    """Count the pages from Start to the check, including pages for a text or for consent."""
     pages = sum(map(count_pages, list_grids(manifest.questions)))
     if manifest.drawn is not None:
         # Drawn rows can come from different pages.
@@ -87,7 +87,7 @@ def _list_texts(question: ManifestQuestion) -> Iterator[str]:
 
 
 def _list_most(manifest: Manifest) -> list[ManifestQuestion]:
-    """List the most questions that one person can see: of a random subset, the longest blocks."""
+    """List the most questions that one person can see, with the longest blocks if any are drawn."""
     if manifest.drawn is None:
         return list(manifest.questions)
     blocks = manifest.blocks

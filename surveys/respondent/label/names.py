@@ -35,12 +35,12 @@ def sent_as_answered(manifest: Manifest) -> list[ManifestQuestion]:
 
 
 def branches(manifest: Manifest) -> bool:
-    """Whether answers decide which questions a person sees."""
+    """Return whether answers decide which questions a person sees."""
     return any(q.rule is not None or q.described.has_follow_up for q in manifest.questions)
 
 
 def counts_pages(manifest: Manifest) -> bool:
-    """Whether pages are counted instead of questions.
+    """Return whether pages are counted instead of questions.
 
     Pages are counted if a page can have no question or several, or if answers decide the path.
     """

@@ -61,7 +61,7 @@ def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
 
 
 def count_codes(mechanism: RandomizedResponse) -> tuple[int, int]:
-    """Return the count in a sentence, and the number of codes or people to which it refers.
+    """Return the count that a sentence states, and the number of codes or people that it is out of.
 
     If most codes are true, the sentence counts the true codes of 100. Otherwise it counts the
     people with another answer who send the same code, rounded down. This count is out of 100, or

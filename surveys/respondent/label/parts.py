@@ -91,7 +91,7 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyLabel:
-    """The fields up to `length` are shown before the first question, the others below."""
+    """The label. Fields up to `length` are shown before the first question, the others below."""
 
     lead: str
     consequences: tuple[Consequence, ...]

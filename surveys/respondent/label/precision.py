@@ -12,8 +12,8 @@ from privacy.planning.precision import watched_half_width
 from surveys.manifest.manifest import Manifest
 from surveys.respondent.label.names import scrambled, write_whole
 
-# Rounded, unlike `privacy.level.Z_95`. Labels of open surveys promise margins that were
-# computed with this value, and the exact quantile would change some of them by a point.
+# This value is rounded, unlike `privacy.level.Z_95`. Labels of open surveys promise margins that
+# were computed with this value, and the exact quantile would change some of them by a point.
 ROUNDED_Z_95 = 1.96
 
 

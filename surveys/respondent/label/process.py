@@ -18,7 +18,7 @@ def describe_process(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
-    """Describe how the respondent tosses coins and the page only sends the ticked answer."""
+    """Describe how the respondent tosses coins and the page sends only the ticked answer."""
     return (
         (
             _("You toss two coins for each question.")

@@ -30,7 +30,7 @@ def describe_publication(manifest: Manifest) -> str:
 
 
 def describe_anyone(manifest: Manifest) -> str:
-    """Say which results anyone can see; "" for none. Pages show this at the top and again below."""
+    """Say which results anyone can see, or return "". Pages show this at the top and below."""
     if manifest.publishes_exact:
         return _(
             "Once the survey has closed, anyone can see estimates for everyone together, but no "
@@ -88,8 +88,8 @@ def _describe_taking_part(manifest: Manifest) -> Iterator[str]:
         ) % {"most": most}
         yield from _describe_kept(manifest)
         return
-    # One person fewer than the smallest batch gives no figures, so a single person could decide
-    # whether figures exist.
+    # With one person fewer than the smallest batch, there are no figures, so a single person could
+    # decide whether figures exist.
     # Translators: "most" is a number of guesses, "others" a number of people.
     taking_part = _(
         "Without these figures, a guess about whether you took part is right 50 times in 100. With "
@@ -141,7 +141,7 @@ def _write_guess(loss: Loss) -> str:
 
 
 def _write_loss(epsilon: float) -> str:
-    """Round ε up, unless it is a whole number of hundredths, as the cap is."""
+    """Write ε rounded up, unless it is a whole number of hundredths, as the cap is."""
     shown = Decimal(round(100 * epsilon)) / 100
     if float(shown) != epsilon:
         shown = round_up_epsilon(epsilon)

@@ -15,7 +15,7 @@ from surveys.respondent.label.odds import word_of
 
 
 def are_read_alone(manifest: Manifest, questions: Iterable[ManifestQuestion]) -> bool:
-    """Whether only one code reveals each answer, and most of these codes are the answer itself.
+    """Return whether one code alone reveals each answer, and most of these codes are the answer.
 
     The code of a number only rounds the number, so it does not count.
     """
@@ -47,6 +47,6 @@ def _describe_guess(manifest: Manifest) -> str:
 
 
 def hides_every_answer(manifest: Manifest) -> bool:
-    """Whether no answer has weak protection, in the browser or with coins, alone or together."""
+    """Return whether no answer is weakly protected by its code, coins or all codes together."""
     weak = any(is_weak(word_of(manifest, question)) for question in scrambled(manifest))
     return not weak and manifest.epsilon < PRACTICALLY_CERTAIN_FROM

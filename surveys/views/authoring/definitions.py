@@ -98,7 +98,7 @@ def _show(definition: Mapping[str, Any], questions: Sequence[Question]) -> dict[
 
 
 def _show_text(form: DefinitionForm, make_form: Callable[..., DefinitionForm]) -> DefinitionForm:
-    """Return the form with the text of the file, so that authors can correct or send it again."""
+    """Return the form with the text of the file, so that authors can correct or resend it."""
     text = form.content.decode("utf-8-sig", errors="replace")
     shown = make_form({"text": text})
     shown.is_valid()

@@ -1,4 +1,4 @@
-"""Shows the pages of a draft, and has the functions that all authoring views share."""
+"""Shows the pages of a draft, and contains the functions that all authoring views share."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def to_questions(survey: Survey, fragment: str = "") -> HttpResponse:
 
 
 def posted_to(request: HttpRequest) -> QueryDict | None:
-    """Return the posted data, even if empty; None if the request is not a POST."""
+    """Return the posted data, which may be empty, or None if the request is not a POST."""
     return request.POST if request.method == "POST" else None
 
 
 def read_stamp(request: HttpRequest) -> str:
-    """Return the stamp of the values in the author's form; empty if the form has no stamp."""
+    """Return the stamp of the values in the author's form, or "" if the form has no stamp."""
     return request.POST.get("stamp", "")
 
 
@@ -118,7 +118,7 @@ def read_undo(request: HttpRequest, survey: Survey) -> Undo | None:
 
 
 def keep_undo(request: HttpRequest, survey: Survey, undo: Undo | None) -> None:
-    """Keep what is needed to undo the last step, for a few drafts; None forgets it."""
+    """Keep what is needed to undo the last step, for a few drafts. With None, forget it."""
     kept = request.session.get(_UNDO, {})
     kept.pop(survey.slug, None)
     if undo is not None:
@@ -137,7 +137,7 @@ def find_deletion(
 
 
 def keep_deletion(request: HttpRequest, survey: Survey, deletion: Deletion | None) -> None:
-    """Keep what is needed to undo a deletion, until the next one; None forgets it."""
+    """Keep what is needed to undo a deletion, until the next one. With None, forget it."""
     request.session[_DELETION] = None if deletion is None else (survey.slug, deletion)
 
 
@@ -205,7 +205,7 @@ def _list_items(
 
 
 def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
-    """Link to a form that asks both as one question; it edits the parent if the child is new."""
+    """Link to a form that asks both as one question. It edits the parent if the child is new."""
     if facts.packing is None:
         return ""
     path = reverse("surveys:question_create", args=[survey.slug])

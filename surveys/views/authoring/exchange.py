@@ -1,4 +1,4 @@
-"""Lets authors import a questionnaire of another program, or save a survey for such a program."""
+"""Lets authors import a questionnaire from another program, or save a survey for such a program."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def imported(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "surveys/authoring/imported.html", context)
 
 
-# A waiting page polls this address, which does not prolong its session.
+# A waiting page polls this address, which does not prolong the session.
 imported_panel = require_safe(imported)
 
 

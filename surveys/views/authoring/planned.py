@@ -29,7 +29,7 @@ CARD = "#planned"
 @page_or_form
 @authoring(Action.EDIT)
 def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Add a comparison. If the form has errors, show only the card with them."""
+    """Add a comparison. If the form has errors, show only the card with the errors."""
     require_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
     form = PlannedForm(posted_to(request), manifest=manifest)

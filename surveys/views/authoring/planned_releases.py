@@ -30,7 +30,7 @@ CARD = "#planned-releases"
 @page_or_form
 @authoring(Action.EDIT)
 def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Add a release. If the form has errors, show only the card with them."""
+    """Add a release. If the form has errors, show only the card with the errors."""
     require_draft(survey)
     load_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)

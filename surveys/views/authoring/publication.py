@@ -22,7 +22,7 @@ _SAID = {
 @require_POST
 @authoring(Action.PUBLISH)
 def switch_public_results(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Switch to the state that the button names, so that sending it twice changes nothing."""
+    """Switch to the state that the button names, so that pressing it twice changes nothing."""
     wave = survey.find_wave()
     if wave is None or not wave.description.has_public_results:
         raise Http404("This survey publishes nothing.")

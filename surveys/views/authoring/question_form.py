@@ -1,7 +1,7 @@
 """Shows the form of a question as a page, or as a part of the editor's page.
 
 The editor's script identifies itself by a header. The part says whether the question was saved. The
-status is always 200, because a half-typed question is no error.
+status is always 200, because a half-typed question is not an error.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def show_form(
     stamp: str,
     differences: Sequence[Difference] = (),
 ) -> HttpResponse:
-    """Show a form that was not saved. `differences` are those from another window's version."""
+    """Show a form that was not saved. `differences` compare it with another window's version."""
     if is_in_editor(request):
         outcome = OVERTAKEN if differences else NOT_SAVED
         context = _panel_context(request, survey, form, stamp=stamp)
@@ -88,7 +88,7 @@ def show_form(
 def stamp_with_marks(
     question: Question, *, stored: QuestionForm, typed: QuestionForm | None = None
 ) -> str:
-    """Stamp a stored question, and add marks of the shown and the typed values."""
+    """Stamp a stored question, and add marks for the shown and the typed values."""
     stamp = f"{stamp_question(question)} {mark('type', question.type)}"
     return add_marks(stamp, stored=stored, typed=typed)
 

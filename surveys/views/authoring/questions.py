@@ -61,7 +61,7 @@ RULE_DROPPED = (
 @require_safe
 @authoring(Action.EDIT)
 def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the workbench of a draft. After the opening, show the frozen words."""
+    """Show the workbench of a draft. After the opening, show the frozen questions."""
     wave = survey.find_wave()
     if wave is None:
         return show_questions(request, survey)

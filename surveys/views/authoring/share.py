@@ -122,7 +122,7 @@ def _find_link(request: HttpRequest, survey: Survey) -> Link:
 
 
 def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link:
-    """Return the survey's link, for the language in the request, if any."""
+    """Return the survey's link, in the language that the request names, if it names one."""
     language = request.GET.get("lang", "")
     if language and language not in manifest.languages:
         raise Http404

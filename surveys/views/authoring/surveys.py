@@ -177,7 +177,7 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
 
 
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
-    """Count the waves, and add up what a person who answers all reveals; None for one wave.
+    """Count the waves and add up what answering all of them reveals, or return None for one wave.
 
     The totals include coins, because the way of answering that reveals more counts.
     """

@@ -41,7 +41,7 @@ from surveys.views.authoring.draft_page import (
     require_draft,
 )
 
-# The most fields on one page. Django limits them, and long pages tire authors.
+# The most fields on one page. Django limits their number, and long pages tire authors.
 TEXTS_OF_A_PART = 100
 
 

@@ -1,1 +1,1 @@
-"""Pages about people: those of a survey, teams, invitations, and leaving."""
+"""Pages about the people of a survey, teams, invitations, and leaving."""

@@ -1,4 +1,4 @@
-"""Handing all surveys over, and deleting one's account."""
+"""Pages for handing over all surveys, and for deleting one's account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people of a survey: roles, invitations, and handing over."""
+"""Pages about the people of a survey: roles, invitations, and handing over."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def people(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 def send_invitation(request: HttpRequest, form: InviteForm, **target: object) -> bool:
-    """Invite the person in the form; if refused, add an error to the form and return False."""
+    """Invite the person in the form. If this fails, add an error to the form and return False."""
     account = account_of(request).pk
     if not ratelimit.consume(request, action="invitation", key=str(account)):
         form.add_error("address", MANY)
@@ -80,7 +80,7 @@ def attempt(request: HttpRequest, change: Callable[[], object], done: str) -> bo
 
 
 def back(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Go back to the people, or home if the account has just given up its role."""
+    """Go back to the page “People”, or home if the account has just given up its role."""
     if can(request.user, Action.PEOPLE, survey):
         return redirect("surveys:people", slug=survey.slug)
     return redirect("aggregator:home")
@@ -178,7 +178,7 @@ def hand_over(request: HttpRequest, survey: Survey) -> HttpResponse:
 @page_or_form
 @needs(Action.READ)
 def leave(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show one's own role, and give it up."""
+    """Show the account's own role on the survey, and let the account give it up."""
     account = account_of(request).pk
     if request.method == "POST":
         attempt(

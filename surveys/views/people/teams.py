@@ -1,4 +1,4 @@
-"""The account's teams: their members and invitations."""
+"""Pages about the account's teams, with their members and invitations."""
 
 from __future__ import annotations
 

@@ -58,6 +58,6 @@ def refuse_busy() -> HttpResponse:
     # The page is rendered without the request, whose context processors would read the session.
     response = HttpResponse(render_to_string("503.html"), status=503)
     response["Retry-After"] = RETRY_SECONDS
-    # Otherwise Django would log when someone opened which survey.
+    # Otherwise, Django would log which survey someone opened, and when.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

@@ -23,7 +23,7 @@ def show_deleted(request: HttpRequest, *, language: str = "") -> HttpResponse:
 
 
 def is_deleted(*, slug: str = "", digest: str = "") -> bool:
-    """Whether a survey, found by slug or manifest, was deleted or is past its deletion date."""
+    """Return whether a survey, found by slug or manifest, is deleted or past its deletion date."""
     if slug:
         deleted = DeletedWave.objects.filter(slug=slug)
         waves = Wave.objects.filter(survey__slug=slug)

@@ -28,8 +28,8 @@ from surveys.respondent.stored_pages import (
 from surveys.views.respondent.compressed import HTML, answer, serve
 from surveys.views.respondent.deleted import is_deleted, show_deleted, unless_deleted
 
-# Browsers keep such a page in memory with its answers, and Back shows it again. They would not keep
-# a page with no-store.
+# With this header, browsers keep a page in memory with its answers, and Back shows it again. They
+# would not keep a page with no-store.
 IN_MEMORY = "private, no-cache"
 FOR_EVER = "public, max-age=31536000, immutable"
 JSON = "application/json"
@@ -56,7 +56,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
         return serve(request, build_early_page(wave, language=language), content_type=HTML)
-    # A closed survey still loads the scripts, because a report that looks unsent may count.
+    # A closed survey still loads the scripts, because a report that looks unsent may still count.
     kind = "open" if wave.accepts_at(now) else "closed"
     text = build_page(wave, kind=kind, language=language, asked_elsewhere=wave.count_elsewhere())
     response = serve(request, text, content_type=HTML)
