@@ -48,7 +48,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def forgetful_cache() -> Iterator[None]:
-    """Clear the cache: sign-in attempts in one test must not cause a lockout in the next."""
+    """Clear the cache: failed attempts to sign in must not cause a lockout in the next test."""
     yield
     cache.clear()
 
@@ -56,7 +56,7 @@ def forgetful_cache() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def no_wrong_anchors() -> Iterator[None]:
     """Fail if a page links to a section of the methods that does not exist."""
-    from aggregator.templatetags import methods  # needs the settings
+    from aggregator.templatetags import methods  # the change needs the settings
 
     def fail(anchor: str) -> str:
         raise AssertionError(f"the methods have no section {anchor!r}")
@@ -80,13 +80,13 @@ def django_db_keepdb() -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Copy a migrated database, which is faster than migrating in every process."""
+    """Copy a migrated database, which is faster than migrating one in every process."""
     copy_empty_database(Path(django_settings.DATABASES["default"]["TEST"]["NAME"]))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_emptying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Empty an SQLite database after a test by copying an empty one, which is ten times faster."""
+    """Empty an SQLite database after a test by copying an empty one; this is ten times faster."""
     empty = tmp_path_factory.mktemp("empty") / "murmur.sqlite3"
 
     def copy_back(_case: TransactionTestCase) -> None:
@@ -104,7 +104,7 @@ def quick_emptying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def compressed_once() -> Iterator[None]:
-    """Compress a text once per process: the browser's files are the same in every test."""
+    """Compress each text once per process, because the browser's files never change in tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zopfli.gzip, "compress", lru_cache(maxsize=200)(zopfli.gzip.compress))
         yield

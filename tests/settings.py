@@ -1,4 +1,4 @@
-"""The product's own settings in a temporary folder, with the cache in memory."""
+"""The settings of the product in a temporary folder, with the cache in memory."""
 
 import atexit
 import os
@@ -22,10 +22,10 @@ _own: dict[str, Any] = product.DATABASES["default"]
 _init = _own["OPTIONS"]["init_command"] + " PRAGMA synchronous=OFF;"
 DATABASES = {"default": {**_own, "OPTIONS": {**_own["OPTIONS"], "init_command": _init}}}
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-# Nothing may reach a broker from a unit test; system tests start a real one.
+# No unit test may send anything to a broker; system tests start a real broker.
 CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-# WhiteNoise lists its folder when it starts, but the tests put files there later.
+# WhiteNoise lists its folder when it starts, but the tests put files into that folder later.
 WHITENOISE_AUTOREFRESH = True
-# Tests may sweep at any time.
+# Tests may start a sweep at any time.
 SWEEP_SECONDS = 0

@@ -13,7 +13,7 @@ TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
 def imported_test_modules(source: str) -> set[str]:
-    """Return the names of test modules that source code imports, however the import is written."""
+    """Return the test modules that source code imports, in whatever way the import is written."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -26,7 +26,7 @@ def imported_test_modules(source: str) -> set[str]:
 
 
 def test_every_template_loads_what_it_uses() -> None:
-    """Two changes without a line conflict can still leave a filter without its library."""
+    """Two changes that merge without a conflict can still leave a filter without its library."""
     folder = ROOT / "templates"
     for path in folder.rglob("*.html"):
         get_template(str(path.relative_to(folder)))

@@ -1,4 +1,4 @@
-"""Which requests may be large: those that send questionnaires and definitions."""
+"""Which requests may be large: only those that send questionnaires and definitions."""
 
 from __future__ import annotations
 

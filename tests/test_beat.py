@@ -1,4 +1,4 @@
-"""Beat keeps sending tasks when the clock is set back or forward."""
+"""Beat keeps sending tasks if the clock is set back or forward."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that can be set, and the tasks that beat sends by it."""
+    """A clock that can be set, and the tasks that beat sends by this clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, scheduler: type[beat.Scheduler]) -> None:
         self.now = START
@@ -75,7 +75,7 @@ def test_tasks_at_fixed_times_follow_the_new_time(clock: Clock, hours: float) ->
     del clock.scheduler.schedule["sweep"]  # 40,000 ticks a day
     clock.run(timedelta(minutes=30))
     clock.now += timedelta(hours=hours)
-    clock.run(timedelta(seconds=10))  # a step forward sends the skipped tasks
+    clock.run(timedelta(seconds=10))  # after a step forward, the skipped tasks are sent
     day = clock.run(timedelta(hours=24))
     assert day.count("verify") == 1
     assert day.count("forget_sessions") == 24

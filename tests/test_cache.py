@@ -1,4 +1,4 @@
-"""The cache in Redis: only JSON is read from it, so writing to that Redis runs no code."""
+"""The cache in Redis: only JSON is read from it, so whoever writes to Redis runs no code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOGIN = "/accounts/login/"
 
 
 class Payload:
-    """Creates a file when it is unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -41,7 +41,7 @@ def redis_url() -> Iterator[str]:
 def stored(
     redis_url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[redis.Redis]:
-    """Use the product's own cache, on a Redis of this test."""
+    """Use the product's own cache on a Redis that belongs to this test."""
     settings.CACHES = {"default": {**product.CACHES["default"], "LOCATION": redis_url}}
     # axes keeps the cache that it found first.
     monkeypatch.setattr(AxesProxyHandler, "implementation", None)

@@ -1,4 +1,4 @@
-"""deploy/ runs the tested processes, and exposes and logs nothing that it does not need to.
+"""deploy/ runs the tested processes, and exposes and logs nothing that is not needed.
 
 The tests start servers whose binaries are installed, and only read the files of the others.
 """
@@ -292,7 +292,7 @@ def assert_rights(url: str) -> None:
 
 
 def test_connections_are_counted_as_the_code_opens_them() -> None:
-    # Each process needs connections for Django's threads and the intake's single writer.
+    # Each process needs connections for the threads of Django and the single writer of the intake.
     assert f"{DJANGO_THREADS} + 1 = {DJANGO_THREADS + 1} connections" in OPERATIONS
     limit = int(postgresql_conf()["max_connections"])
     web = sum(name.startswith("web-") for name in COMPOSE["services"])
@@ -312,7 +312,7 @@ def test_commands_for_docker_name_services_that_can_run_them() -> None:
 
 def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
-    # First for the program itself, then for the requests of both servers.
+    # The first is for the program itself; the others are for the requests of both servers.
     assert levels == ["alert", "emerg", "emerg"]
     logs = re.findall(r"access_log ([^;]+);", NGINX)
     assert logs == ["off", "off", "off", "off", "off", "/var/log/nginx/access.log murmur"]
@@ -324,7 +324,7 @@ def test_the_proxy_stores_no_addresses() -> None:
     assert set(re.findall(r"\$\w+", log_format)) == {
         *("$time_iso8601", "$request_method", "$uri", "$status", "$request_time")
     }
-    # Respondents do not use the only location that has a log.
+    # The only location that has a log is not used by respondents.
     [logged] = [block for block in locations() if "access_log /" in locations()[block]]
     assert logged == "/"
     [pages] = [block for block in locations() if block.startswith("~ ")]
@@ -401,7 +401,7 @@ def test_units_restart_and_stop_gracefully() -> None:
     for path in UNITS:
         found = unit(path)
         assert found["Restart"] == "always"
-        assert found["StartLimitIntervalSec"] == "0"  # never gives up
+        assert found["StartLimitIntervalSec"] == "0"  # the program never gives up
         assert (found["User"], found["NoNewPrivileges"]) == ("murmur", "yes")
         assert found["LimitCORE"] == "0"
         words = shlex.split(found["ExecStart"])
@@ -421,7 +421,7 @@ def test_all_workers_of_the_machine_count_releases_in_one_folder_that_outlives_t
         for name, service in services.items()
         if "MURMUR_RELEASES" in service.get("environment", {})
     }
-    # Web processes, beat and migrate draw nothing.
+    # Web processes, beat and migrate draw no releases.
     workers = {name for name, service in services.items() if "worker" in service.get("command", [])}
     assert set(folders) == workers == {"worker-1", "worker-2", "leisure-1"}
     for name in workers:

@@ -1,6 +1,6 @@
 """Every view that changes a survey writes a row of its history.
 
-The routes come from the URLconf. A route that accepts POST and is not listed here fails, so a new
+The routes come from the URLconf. A route that accepts POST but is not listed here fails, so a new
 view cannot be forgotten.
 """
 
@@ -39,7 +39,7 @@ CHOICE = {"questions": "q1", "epsilon": "0.50", "people": "1000"}
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """What a person sends to a route to change a survey, and the row that this writes."""
+    """What a person sends to a route to change a survey, and the row that the change writes."""
 
     verb: Verb = Verb.CHANGED
     kind: Kind
@@ -52,7 +52,7 @@ def sends(**fields: Any) -> Callable[[Client, Survey], dict[str, Any]]:
 
 
 def hidden(page: str, **more: Any) -> Callable[[Client, Survey], dict[str, Any]]:
-    """Send the hidden fields of the first form on a page that has any, and other fields."""
+    """Send the hidden fields of the first form on the page that has any, and other fields."""
 
     def read(client: Client, survey: Survey) -> dict[str, Any]:
         found = dict(reversed(HIDDEN.findall(client.get(reverse(page, args=[survey.slug])).text)))
@@ -68,7 +68,7 @@ def paste(client: Client, survey: Survey) -> dict[str, Any]:
 
 
 def insert(client: Client, survey: Survey) -> dict[str, Any]:
-    """Tick a question of another survey of the same author."""
+    """Tick a question of another survey by the same author."""
     source = make_survey(owner=survey.owner, questions=("Pink?",))
     page = client.get(
         reverse("surveys:questions_insert", args=[survey.slug]), {"survey": source.slug}
@@ -81,7 +81,7 @@ def select(_client: Client, survey: Survey) -> dict[str, Any]:
 
 
 def delete(client: Client, survey: Survey) -> dict[str, Any]:
-    """Delete a question, and send what the page then offers to undo this."""
+    """Delete a question, and send what the page then offers for undoing the deletion."""
     chosen = reverse("surveys:questions_selected", args=[survey.slug])
     page = client.post(chosen, select(client, survey), follow=True).text
     return {"stamp": page.split('name="stamp" value="')[1].split('"')[0]}
@@ -92,7 +92,7 @@ def preview_template(client: Client, _survey: Survey) -> dict[str, Any]:
 
 
 def take_remedy(client: Client, survey: Survey) -> dict[str, Any]:
-    """Take the first remedy, and send what the page then offers to undo this."""
+    """Take the first remedy, and send what the page then offers for undoing the remedy."""
     send = hidden("surveys:questions")
     client.post(reverse("surveys:budget_remedy", args=[survey.slug]), send(client, survey))
     return send(client, survey)
@@ -206,7 +206,7 @@ ACTS: dict[str, Act] = {
     ),
 }
 # Routes that are not tested here: those of accounts, respondents and programs, and views of files.
-# These views change nothing, or other tests check their rows.
+# These views change nothing, or other tests check the rows that they write.
 OTHERS = re.compile(
     r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|api_surveys|sealed_half)$"
     r"|surveys:(import|imported|definition_import|definition_compare|translation_file|teams"
@@ -313,7 +313,7 @@ def test_every_view_that_accepts_a_form_is_listed() -> None:
 def _lose_the_role_at_this_moment(
     client: Client, address: str, sent: dict[str, Any], survey: Survey
 ) -> None:
-    """Send a form, and take the role away after the view has checked it."""
+    """Send a form, and take the role away as soon as the view has checked it."""
     before = transaction.savepoint()
     written = HistoryRow.objects.count()
     with losing_the_role(survey):

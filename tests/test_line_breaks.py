@@ -1,4 +1,4 @@
-"""Text whose line breaks a page keeps must not be wrapped in its template."""
+"""Where a page keeps the line breaks of text, the template must not wrap that text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log lines contain no link that resets a password, and do not say when somebody answered."""
+"""Log lines contain no link that resets a password, and do not reveal when anyone answered."""
 
 from __future__ import annotations
 

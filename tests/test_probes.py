@@ -1,4 +1,4 @@
-"""Health checks answer whatever host they name; other pages answer only to allowed hosts."""
+"""Health checks answer whatever host is named; other pages answer only for allowed hosts."""
 
 from __future__ import annotations
 

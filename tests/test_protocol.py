@@ -21,7 +21,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answer with the names of the headers and the length of the body."""
+    """Reply with the names of the headers and the length of the body."""
     body = b""
     while True:
         event = await receive()
@@ -34,7 +34,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 def converse(*talks: Talk) -> list[bytes]:
-    """Run each conversation on its own connection to a server, and return the results."""
+    """Run each conversation over a separate connection to a server, and return the results."""
 
     async def run() -> list[bytes]:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -99,8 +99,8 @@ def test_headers_that_never_arrive_end_the_connection(
 ) -> None:
     monkeypatch.setattr(protocol, "HEADER_DEADLINE_SECONDS", 0.2)
     assert converse(say(begun)) == [b"<end>"]
-    # The deadline also applies after a first request, where uvicorn's timeout ends at the first
-    # byte.
+    # The deadline also applies after a first request, where the timeout of uvicorn ends at the
+    # first byte.
     for reply in converse(*(say(OK, more, pause=0.05) for more in (b"POST / HT", b"\r\n", b"\r"))):
         assert reply.startswith(b"HTTP/1.1 200")
         assert reply.endswith(b"<end>")
@@ -127,7 +127,7 @@ def test_endless_headers_are_refused() -> None:
     [
         b"0\r\n" + b"X-Trailer: %s\r\n" % (b"x" * 80) * 3000,  # trailers
         b"0\r\nX-Trailer: " + b"x" * 300_000,  # an endless trailer
-        b"1;" + b"x" * 300_000,  # a chunk's extension
+        b"1;" + b"x" * 300_000,  # an extension of a chunk
     ],
 )
 def test_endless_chunks_and_trailers_are_cut_off(framing: bytes) -> None:
@@ -205,7 +205,7 @@ def test_probes_may_use_http_1_0_without_a_host() -> None:
     "rest",
     [
         b"\x00nonsense\r\n\r\n",
-        b"GET / HTTP/1.1\r\n\r\n",  # no Host
+        b"GET / HTTP/1.1\r\n\r\n",  # a request without Host
         b"GET / HTTP/1.1\r\nHost: x\r\n" + LARGE + b"\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\n" + LARGE,
         b"GET / HTTP/1.1\r\nHost: x\r\nX-Filler: " + b"x" * 70_000,

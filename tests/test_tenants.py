@@ -49,15 +49,16 @@ from tests.support.waves import send_many
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST")
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 OWNED = ("surveys:", "aggregator:")
-Statuses = tuple[int, int, int]  # owner, stranger, visitor
+Statuses = tuple[int, int, int]  # in the order owner, stranger, visitor
 TO_SIGN_IN = 302
 MEMBERS = {role.label.lower(): role for role in Role}
-# The last two own other surveys, or run the site.
+# The last two people own other surveys, or run the site.
 STRANGERS = ("stranger", "another's owner", "operator")
 CAST = (*MEMBERS, *STRANGERS, "visitor")
 SELDOM = ("analyst", "another's owner", "operator")
-CANARY = "Canary7"  # in all texts that belong to the owner
-# The least role for each page of a survey or a team, and for its form. Others need the owner.
+CANARY = "Canary7"  # in all text that belongs to the owner
+# The least role for each page of a survey or a team, and for its form. All other pages need the
+# owner.
 LEAST: dict[Role, str] = {
     Role.VIEWER: "surveys:share surveys:share_qr_svg surveys:share_qr_png surveys:poster "
     "surveys:leave surveys:team aggregator:results aggregator:results_panel "
@@ -91,7 +92,7 @@ LEAST_FOR_FORMS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Statuses for the three people; `other` applies to every method without its own field."""
+    """The statuses for the three people; `other` applies to every method without a field here."""
 
     get: Statuses
     post: Statuses | None = None
@@ -129,15 +130,15 @@ def everyone(status: int) -> Statuses:
 
 
 def own(status: int) -> Statuses:
-    """Only the owner has access: strangers find nothing, and visitors are sent to sign in."""
+    """Give access only to the owner: strangers find nothing, and visitors are sent to sign in."""
     return (status, 404, TO_SIGN_IN)
 
 
 PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
-FILES = replace(RESULTS, get=own(202))  # a worker makes them
-ROWS = replace(RESULTS, get=own(409))  # they exist once the survey has closed
-PUBLISHED = replace(PUBLIC, get=everyone(404), survey="launched")  # it publishes nothing
+FILES = replace(RESULTS, get=own(202))  # a worker makes the file
+ROWS = replace(RESULTS, get=own(409))  # the files exist once the survey has closed
+PUBLISHED = replace(PUBLIC, get=everyone(404), survey="launched")  # this survey publishes nothing
 RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
 SHARED = Row(get=own(200), other=everyone(405), survey="launched")
 API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
@@ -145,12 +146,12 @@ API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
 TABLE: dict[str, Row] = {
     # accounts: the same for owner and stranger, who are both signed in
     "account": Row(get=(200, 200, 302), post=(302, 302, 302), other=everyone(405)),
-    # the password is asked for first
+    # the page asks for the password first
     "account_address": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
     "account_address_keep": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
     "account_address_confirm": Row(get=everyone(200), post=everyone(200), other=everyone(405)),
     "account_end_session": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
-    # the password is asked for first
+    # the page asks for the password first
     "account_token": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
     "account_token_revoke": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
     "surveys:account_leave": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
@@ -190,7 +191,7 @@ TABLE: dict[str, Row] = {
     "surveys:invitation_withdraw": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:hand_over": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:leave": Row(get=own(200), post=own(302), other=everyone(405)),
-    # authoring: members only
+    # authoring is for members only
     "surveys:create": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     "surveys:template": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     "surveys:import": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
@@ -203,7 +204,7 @@ TABLE: dict[str, Row] = {
     "surveys:definition": Row(get=own(200), other=everyone(405)),
     "surveys:definition_compare": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:definition_schema": PUBLIC,
-    # lower roles are sent on to the results
+    # lower roles are redirected to the results
     "surveys:edit": Row(get=own(200), other=everyone(405), below=302),
     "surveys:settings": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:settings_page": Row(get=own(200), post=own(422), other=everyone(405)),
@@ -269,7 +270,7 @@ TABLE: dict[str, Row] = {
     "surveys:elsewhere": Row(get=everyone(302), other=everyone(405)),
     "surveys:client_file": Row(get=everyone(200), other=everyone(405)),
     "aggregator:intake": Row(get=everyone(405), post=everyone(415), other=everyone(405)),
-    # results: members only
+    # results are for members only
     "aggregator:home": PUBLIC,
     "aggregator:problems": PUBLIC,
     "aggregator:problem": Row(get=everyone(302), other=everyone(405)),
@@ -346,7 +347,7 @@ TABLE: dict[str, Row] = {
 
 @pytest.fixture
 def surveys() -> dict[str, Survey]:
-    """One person's draft, open survey with results, and closed survey, with colleagues."""
+    """Make a person's draft, open survey with results, and closed survey; colleagues share all."""
     owner = make_person("owner")
     survey = make_survey(
         owner=owner, title=CANARY, questions=[f"{CANARY} {word}?" for word in ("Red", "Blue")],
@@ -385,7 +386,7 @@ def surveys() -> dict[str, Survey]:
 
 
 def make_person(name: str) -> User:
-    """Make one of the cast; only the owner and the colleagues have the canary in their address."""
+    """Make one of the people; only the owner and colleagues have the canary in their address."""
     known = f"{CANARY}." if name in MEMBERS else ""
     address = f"{known}{name.replace(' ', '').replace(chr(39), '')}@example.org".lower()
     found = User.objects.filter(email=address).first()
@@ -492,7 +493,7 @@ def _list_wrong(route: Route, person: str, surveys: dict[str, Survey]) -> list[t
     return wrong
 
 
-# The scope that a token needs; API addresses that are not listed are for everyone.
+# The scope that a token needs. API addresses that are not listed are for everyone.
 SCOPES: dict[str, Scope] = {
     **dict.fromkeys(("api_surveys", "api_survey", "api_results"), Scope.RESULTS),
     **dict.fromkeys(("api_reports_csv", "api_codebook_csv", "api_estimates_csv"), Scope.FILES),
@@ -500,7 +501,7 @@ SCOPES: dict[str, Scope] = {
 }
 
 
-# The owners and permissions of the tried tokens: a role may come through a team, or end.
+# The owners and the permissions of the tried tokens: a role may come through a team, or end.
 WITH_TOKENS = {name: name for name in (*MEMBERS, *STRANGERS)} | {
     "colleague in a team": "editor",
     "former editor": "stranger",
@@ -564,7 +565,7 @@ def _list_wrong_by_token(
 
 
 def _is_foreign(route: Route, person: str) -> bool:
-    """Whether nothing of the owner may be shown; respondents' pages are for everyone."""
+    """Return whether nothing of the owner may be shown; respondents' pages are for everyone."""
     is_public = TABLE[route.name].get in (everyone(200), everyone(404))
     return person not in MEMBERS and not (is_public and route.parameters)
 

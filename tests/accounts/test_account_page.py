@@ -38,7 +38,7 @@ def is_signed_in(client: Client) -> bool:
 
 
 def cards_of(page: str) -> dict[str, str]:
-    """Return the words of each card by its heading, as people see or hear them."""
+    """Return the text of each card, keyed by its heading, as people see or hear it."""
     cards = re.findall(r'<section class="card">(.*?)</section>', page, re.DOTALL)
     texts = [" ".join(re.sub(r"<[^>]+>", " ", card).split()) for card in cards]
     heads = re.findall(r"<h2>(.*?)</h2>", page)
@@ -91,7 +91,7 @@ def test_sessions_show_only_their_day_and_can_be_ended_one_by_one(person: User) 
     assert not re.search(r"127\.0\.0\.1|\d\d:\d\d|Mozilla", page.text)
     client.post(END, {"session": listed[2].name})
     assert [is_signed_in(each) for each in (client, other, third)] == [True, False, True]
-    # Nobody can end somebody else's session, even with the right name.
+    # Nobody can end another person's session, even by giving the right name of the session.
     name = foreign.get(ACCOUNT).context["sessions"][0].name
     client.post(END, {"session": name})
     assert is_signed_in(foreign)

@@ -1,4 +1,4 @@
-"""Acts on accounts and surveys leave a line in the log, without addresses."""
+"""Acts on accounts and surveys leave a line in the log that contains no address."""
 
 from __future__ import annotations
 

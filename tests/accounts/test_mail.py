@@ -1,4 +1,4 @@
-"""`check_mail`, and the warning if no mail is sent."""
+"""`check_mail`, and the warning shown if no mail is sent."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_no_text_breaks_it(written: str) -> None:
     ("forwarded", "address"),
     [
         ("192.0.2.1", V4),
-        ("198.51.100.7, 192.0.2.1", V4),  # the client invented the first
+        ("198.51.100.7, 192.0.2.1", V4),  # the client invented the first address
         ("198.51.100.7,192.0.2.1", V4),  # two headers, joined
         ("unknown, , 192.0.2.1:5678", V4),
         ("192.0.2.1, 2001:db8::1%eth0", V6),

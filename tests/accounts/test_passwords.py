@@ -38,7 +38,7 @@ def person() -> User:
 
 
 def reset_link(client: Client, email: str) -> str:
-    """Ask for a link and return its path, as it appears in the message that a worker sends."""
+    """Ask for a reset link, and return its path from the message that a worker sends."""
     client.post(RESET, {"email": email})
     send_next_mail()
     found = re.search(
@@ -141,7 +141,7 @@ def test_no_more_than_two_passwords_are_hashed_at_once() -> None:
         with lock:
             running += 1
             most = max(most, running)
-        both.wait(timeout=20)  # waits for the allowed number of threads
+        both.wait(timeout=20)  # waits until as many threads as are allowed have come
         with lock:
             running -= 1
         return ""
@@ -172,7 +172,7 @@ def test_a_forgotten_password_is_replaced_through_the_mailed_link(
     assert "Your password was changed" in done.text
     person.refresh_from_db()
     assert person.check_password(NEW)
-    assert "no longer works" in client.get(link, follow=True).text  # once only
+    assert "no longer works" in client.get(link, follow=True).text  # the link works only once
 
 
 def test_a_new_password_ends_the_pause_after_too_many_guesses(client: Client, person: User) -> None:

@@ -45,7 +45,7 @@ class Refusing(BaseEmailBackend):
 
 
 class Choosy(BaseEmailBackend):
-    """Accepts every address but one."""
+    """A mail backend that accepts every address but one."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         if email_messages[0].to == ["odd@example.org"]:
@@ -61,13 +61,13 @@ def person() -> User:
 
 @pytest.fixture
 def silent_server() -> Iterator[int]:
-    """A mail server that accepts connections and says nothing."""
+    """Start a mail server that accepts connections but never replies."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 def let_pass(time: timedelta) -> None:
-    """Act as if every row had been stored earlier, by `time`."""
+    """Act as if every row had been stored earlier by `time`."""
     for row in AccountMail.objects.all():
         row.asked_at -= time
         row.due_at -= time
@@ -108,7 +108,7 @@ def test_the_link_leads_to_the_public_address_whatever_host_was_asked_for(
 
 
 def test_known_and_unknown_addresses_cause_the_same_queries(client: Client, person: User) -> None:
-    """Also for repeated requests, before and after the worker has run."""
+    """The queries are the same for repeated requests too, before and after the worker has run."""
 
     def ask(email: str) -> list[str]:
         with CaptureQueriesContext(
@@ -123,7 +123,8 @@ def test_known_and_unknown_addresses_cause_the_same_queries(client: Client, pers
         known, unknown = (ask(email) for email in emails)
         assert known == unknown
         assert any(sql.startswith("INSERT") for sql in known)
-    # Each address got a row, so that the database writes as much for both.
+    # Each address got a row, so the database writes as much for an unknown address as for a known
+    # one.
     assert AccountMail.objects.count() == 2
     for _ in range(2):
         send_next_mail()
@@ -300,7 +301,7 @@ def test_the_page_says_where_a_mail_is_that_nobody_sends(
     settings.BEHIND_PROXY = behind_proxy
     page = client.get(DONE, REMOTE_ADDR=address).text
     assert re.findall(r"<code>([^<]+)</code>", page) == ([place] if place else [])
-    # No visitor is told to wait for a mail that is never sent, at this computer or elsewhere.
+    # No visitor, at this computer or elsewhere, is told to wait for a mail that is never sent.
     for text in (page, client.get(RESET, REMOTE_ADDR=address).text):
         assert ("This installation sends no email" in text) == (backend != "smtp")
         assert ("Check your email" in text or "will send you" in text) == (backend == "smtp")

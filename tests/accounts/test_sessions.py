@@ -1,4 +1,4 @@
-"""Sessions end after a time without activity and some days after sign-in, and people are told."""
+"""Sessions end after a time without activity or some days after sign-in, and people are told."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_form_that_is_sent_too_late_is_shown_again(
     client = sign_in(person)
     survey = make_survey(owner=person)
     passing_time(IDLE + 60)
-    if not has_cookie:  # the browser has dropped it
+    if not has_cookie:  # the browser has dropped the cookie
         client.cookies.clear()
     path = reverse("surveys:copy", args=[survey.slug])
     page = reverse("surveys:edit", args=[survey.slug])
@@ -162,7 +162,8 @@ def test_a_form_that_is_sent_too_late_is_shown_again(
         pressed = client.post(path, headers={"Referer": f"http://testserver{page}"})
         assert pressed["Location"] == f"/accounts/login/?next={page}"
         return
-    # While people type, a page asks what a question costs; the page must stay as it is.
+    # While people type, their page asks what a question costs; the reply must leave the page
+    # unchanged.
     typing = client.post(path, {"cost": "1"}, headers={"HX-Request": "true"})
     assert typing.status_code == 204
 
@@ -175,7 +176,7 @@ def test_a_page_that_reads_no_session_does_not_depend_on_cookies(person: User) -
 
 
 def test_a_cookie_with_a_nul_is_no_session() -> None:
-    """PostgreSQL refuses a NUL in queries, so the page would answer 500."""
+    """PostgreSQL rejects a NUL in queries, so the page would answer with status 500."""
     assert SessionStore("\0" * 32).session_key is None
 
 

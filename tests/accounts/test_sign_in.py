@@ -1,4 +1,4 @@
-"""Signing in and out, and who is locked out after too many failed attempts."""
+"""Signing in and out, and the lockout after too many failed attempts."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_pause_ends_even_if_attempts_continue(client: Client, person: User) 
         patch.object(cache, "touch", lambda *args, **kwargs: set_again.append(args)),
     ):
         assert sign_in(client).status_code == 429
-    assert set_again == []  # the counter's hour did not start again
+    assert set_again == []  # the hour of the counter did not start again
 
 
 def test_the_operator_ends_a_pause_on_every_network(
@@ -135,13 +135,13 @@ def test_the_operator_ends_a_pause_on_every_network(
     for address in (HERE, ELSEWHERE):
         assert guess_wrongly(client, 6, address=address)[-1] == 429
     call_command("unlock_sign_in", "--email", colleague.email)
-    assert sign_in(client).status_code == 429  # another account
+    assert sign_in(client).status_code == 429  # the pause ended only for another account
     call_command("unlock_sign_in", "--email", "Rosa@Example.org")
     assert "rosa@example.org can sign in again" in capsys.readouterr().out
     for address in (HERE, ELSEWHERE):
         assert sign_in(client, address=address).status_code == 302
         client.logout()
-    # Counting has restarted, not ended.
+    # Counting has started again; it has not been turned off.
     assert guess_wrongly(client, 6) == [200, 200, 200, 200, 200, 429]
 
 
@@ -237,7 +237,7 @@ def test_behind_a_proxy_nobody_can_shut_sign_in_for_others(
     client: Client, person: User, settings: Any
 ) -> None:
     settings.BEHIND_PROXY = True
-    # The stranger invents all but the last entry.
+    # The stranger can invent every entry but the last.
     replies = [
         client.post(LOGIN, {}, headers={"x-forwarded-for": f"203.0.113.{number}, {ELSEWHERE}:5678"})
         for number in range(40)

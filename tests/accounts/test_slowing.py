@@ -1,4 +1,4 @@
-"""Guesses from many networks slow sign-in down, and never lock the account's owner out."""
+"""Guesses from many networks slow sign-in down but never lock the owner of the account out."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_pauses_between_attempts_grow_to_a_minute() -> None:
 def test_guesses_from_many_networks_slow_down_to_one_a_minute(
     client: Client, person: User, passing_time: Callable[[float], None]
 ) -> None:
-    # All within one second: after twenty attempts, one more passes and starts a pause.
+    # All guesses come within one second: after twenty, one more passes and starts a pause.
     assert Counter(guess_from_everywhere(client, 60)) == {200: 21, 429: 39}
     passed = 0
     for minute in range(10):
@@ -88,7 +88,7 @@ def test_guesses_from_many_networks_slow_down_to_one_a_minute(
         statuses = guess_from_everywhere(client, 3, first=100 + 3 * minute)
         passed += statuses.count(200)
     assert passed == 10
-    slowed = sign_in(client, address="192.0.2.200")  # the right password
+    slowed = sign_in(client, address="192.0.2.200")  # with the right password
     assert slowed.status_code == 429
     assert 0 < int(slowed["Retry-After"]) <= 60
     assert "Wait a minute and try again" in slowed.text

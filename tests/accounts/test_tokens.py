@@ -81,7 +81,7 @@ def test_a_form_that_is_sent_twice_says_so_and_offers_another(person: User) -> N
     assert ("replaced", str(old.pk)) in found
     page = client.post(NEW, sent | {"replaced": old.pk})
     assert find_token(page.context["text"]) == person.tokens.get(name="Token 7") != old
-    # The button was pressed twice: nothing more is revoked.
+    # The button was pressed twice; the second press revokes nothing more.
     assert client.post(NEW, sent | {"replaced": old.pk}).status_code == 409
     # Only the account's own token with this name is replaced, and only a changed form is an error.
     foreign, text = make_token(user=make_user(), name="Token 7", scopes=[Scope.RESULTS], days=30)

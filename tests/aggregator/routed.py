@@ -37,7 +37,7 @@ KIND = QuestionType
 ROUTED = make_manifest(
     ask("q1", KIND.YES_NO, refusal=True),
     ask("q2", KIND.CHOICE, 4, rule=yes("q1")),
-    # A rule within a rule.
+    # The rule of q3 reads q2, which has a rule itself.
     ask("q3", KIND.SEVERAL, 3, rule=yes("q2", 0, 3), refusal=True),
     ask("q4", KIND.DECLARED, 3),
     ask("q5", KIND.FOLLOW_UP, rule={"any": [{"not": yes("q3_2")}, yes("q4", 2)]}),

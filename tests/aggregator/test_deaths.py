@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HALF_MOMENTS: list[Moment] = [5, "before the commit", "after the commit"]
 PEOPLE = 60
 FILE = "chart.180mm.svg"
-# Statements of the job, before and after they were executed, and its first commit.
+# Moments before and after the job executes its statements, and its first commit.
 MOMENTS: list[Moment] = [
     *(number for statement in range(1, 8) for number in (statement, -statement)),
     *("before the commit", "after the commit"),
@@ -132,7 +132,7 @@ def assert_complete(wave: Wave) -> None:
 def test_a_worker_killed_at_any_moment_of_a_job_loses_nothing(
     kind: WorkKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Messages are lost too: the rows alone show what is due.
+    # Messages are lost too, so only the rows show what is due.
     monkeypatch.setattr(tasks.estimate_wave, "apply_async", lambda *_, **__: None)
     ends: list[str] = []
     for moment in MOMENTS:
@@ -147,7 +147,7 @@ def test_a_worker_killed_at_any_moment_of_a_job_loses_nothing(
 
 
 def list_sides() -> list[tuple[int, bool]]:
-    """List the side of every batch; none before the halves are drawn."""
+    """List the side of every batch, or nothing before the halves are drawn."""
     is_drawn = SealedHalf.objects.exists()
     return list(Batch.every.order_by("pk").values_list("pk", "is_held")) if is_drawn else []
 
@@ -155,7 +155,7 @@ def list_sides() -> list[tuple[int, bool]]:
 def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
 ) -> None:
-    settings.RELEASES = tmp_path  # also after the half is sealed again, as by a backup
+    settings.RELEASES = tmp_path  # records the test even if a backup seals the half again
     monkeypatch.setattr(halves, "EQUATIONS_OF_A_CLAIM", 0)
     rows = [bytes([row % 2, row % 3 == 0, row // 3 % 2]) for row in range(300)]
     wave = end(open_wave_with_wards(people_expected=400), rows=rows)
@@ -186,7 +186,7 @@ def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
             tasks.open_sealed_half(wave.pk)
         if ended == ["undone"]:
             assert (list_sides(), Comparison.objects.exists()) == (sides, False)
-        tasks.open_sealed_half(wave.pk)  # nothing, if it is done
+        tasks.open_sealed_half(wave.pk)  # does nothing if this was done already
         with killed(moment):
             tasks.compare(Comparison.objects.get().pk)
         work_until_nothing_is_due()
@@ -197,7 +197,7 @@ def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
             (one.verdict, one.finding) for one in verdicts[0]
         ]
         assert all(one.verdict for one in verdicts[-1])
-        # Seal it again.
+        # Seal the half again.
         SealedHalf.objects.update(asked_on=None, opened_on=None)
         Batch.every.filter(number__gt=half.through_batch).update(is_held=True)
         for rows_of in (Comparison.objects, RowsFile.objects, Snapshot.objects.filter(final=True)):

@@ -1,4 +1,4 @@
-"""Sweeps find due work by indexes, however many settled rows there are; on both databases."""
+"""Sweeps find due work by indexes on both databases, however many settled rows there are."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def analyze() -> None:
 
 
 def _count(wave: Wave, *, size: int, final: bool) -> None:
-    """Store batches of this size and the snapshot of all of them."""
+    """Store batches of this size, and the snapshot that counts all of them."""
     Batch.objects.bulk_create(
         Batch(
             wave=wave,
@@ -130,7 +130,7 @@ def _settle(wave: Wave) -> None:
 
 @contextmanager
 def noting_statements() -> Iterator[list[tuple[str, Any]]]:
-    """Record all statements as they are sent, with their parameters."""
+    """Record all statements as they are sent, together with their parameters."""
     found: list[tuple[str, Any]] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -142,7 +142,7 @@ def noting_statements() -> Iterator[list[tuple[str, Any]]]:
 
 
 def plan_sweep() -> list[str]:
-    """Return the lines of the plans of all statements by which a sweep finds work."""
+    """Return the lines of the query plans of all statements with which a sweep finds work."""
     with noting_statements() as statements:
         assert find_due_work() == []
         close_due_waves()
@@ -167,11 +167,11 @@ def assert_found_by_indexes(
 
 @pytest.mark.django_db
 def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
-    """Nothing analyzes Murmur's tables; a server's owner may."""
+    """Murmur never analyzes its tables, but the owner of a server may."""
     fill()
     for _ in range(2):
         lines = plan_sweep()
-        # Subqueries call their table U0.
+        # In plans, a subquery calls its table U0.
         whole = GROWING | {"surveys_wave", "U0"}
         assert_found_by_indexes(lines, expected=DUE | COVERING | MAILS, never_read_whole=whole)
         analyze()

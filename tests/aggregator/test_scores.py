@@ -33,12 +33,12 @@ SCORES: list[dict[str, Any]] = [
     {"output": "cut_off", "cut_off": 6},
 ]
 PEOPLE = 200
-# Results quote the label, and the report has its own sentence.
+# Results quote the label, and the report has a sentence for this.
 SAID_OF_SCORES = (
     r"Only (your|which|whether)[^.<]* is scrambled and sent\. |"
     r"Each respondent’s device added up [^<]* was randomized and sent\.(</p>\s*<p[^>]*>| )?"
 )
-# The label says in one place what becomes of both codes of a scale, and they are in one block.
+# The label explains in one place how both codes of a scale are sent; they are in one block.
 OF_ONE_SCALE = (
     r'Before they answered, people could read:.*?</ul>|,\d+(?=,"Randomized in the browser)'
 )
@@ -135,7 +135,7 @@ def fill(wave: Wave) -> None:
 
 
 def list_pages(wave: Wave, *, group: str, compared: Compared) -> dict[str, str]:
-    """Read every page and file about the results, without what names this one survey."""
+    """Read every page and file about the results, and remove what names this one survey."""
     slug, client = wave.survey.slug, sign_in(wave.survey.owner)
     names = (
         "results",

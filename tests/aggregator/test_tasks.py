@@ -51,7 +51,7 @@ WITHOUT_SUBJECT = (tasks.send_account_mail, tasks.send_deletion_mail, tasks.purg
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
-    """Replace the broker: messages are kept and delivered by hand."""
+    """Replace the broker by a list of messages that the test delivers."""
     messages: list[Message] = []
 
     def keep(task: Any) -> Callable[..., None]:
@@ -89,7 +89,7 @@ def test_two_sweeps_and_their_messages_bring_a_wave_up_to_date(
 ) -> None:
     wave = make_wave(cap=40)
     send_many(wave, ROWS)
-    tasks.sweep()  # closes, seals, estimates
+    tasks.sweep()  # closes the wave, seals its reports and estimates
     deliver(queue, times=times)
     assert_all_counted(wave, 40)
     assert wave.ending == Wave.Ending.CAP
@@ -218,7 +218,7 @@ def test_an_open_wave_gives_one_batch_per_message_unless_the_batch_is_full(
     monkeypatch.setattr("aggregator.batches.sealing.MAX_BATCH", 25)
     monkeypatch.setattr(tasks, "BATCHES_PER_MESSAGE", 4)
     tasks.seal_wave(wave.pk)
-    assert sealed == [30, 25, 25, 25, 25]  # then other messages have their turn
+    assert sealed == [30, 25, 25, 25, 25]  # then it is the turn of other messages
 
 
 def test_without_a_broker_the_sweep_remembers_due_work_and_raises(
@@ -239,7 +239,7 @@ def test_without_a_broker_the_sweep_remembers_due_work_and_raises(
 def test_a_hanging_close_does_not_delay_other_work(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closing waits for the wave's row, which a stopped worker may have locked."""
+    """Closing waits for the row of the wave, which a stopped worker may have locked."""
     wave = make_wave()
     send_many(wave, ROWS)
 
@@ -355,7 +355,7 @@ def test_beat_sends_tasks_that_exist_at_night_and_with_no_time_in_them() -> None
 def test_messages_do_not_pile_up_while_nobody_takes_them(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A message cannot expire, because it names no moment."""
+    """Messages cannot expire, because they name no moment."""
     waves = [make_wave() for _ in range(3)]
     for wave in waves:
         send_many(wave, ROWS)
@@ -370,7 +370,7 @@ def test_messages_do_not_pile_up_while_nobody_takes_them(
         tasks.sweep()
     assert queue == [(tasks.seal_wave, [wave.pk]) for wave in waves]
     assert set(waiting) == {("celery", tasks.SOON)}
-    queue.pop()  # a worker took one: there is room, and every wave is looked at again
+    queue.pop()  # a worker took one, so there is room again, and every wave is looked at
     tasks.sweep()
     assert len(queue) == 2 + 3
     tasks.sweep()
@@ -424,7 +424,7 @@ def test_sweeps_that_pile_up_do_not_delay_other_work(
     Upkeep.objects.filter(job=Upkeep.Job.SWEEP).update(ended_at=long_ago)
     tasks.sweep()
     assert len(queue) == 2
-    # A heartbeat in the future, from a clock that was set back since, stops nothing.
+    # A heartbeat in the future stops nothing; it may come from a clock that was set back later.
     Upkeep.objects.update(ended_at=timezone.now() + timedelta(days=1))
     tasks.sweep()
     assert len(queue) == 3
@@ -433,7 +433,7 @@ def test_sweeps_that_pile_up_do_not_delay_other_work(
 def test_a_sweep_reads_only_as_much_of_a_large_backlog_as_it_needs(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every query on raw reports has a limit or only asks whether one wave has any."""
+    """Every query on raw reports either has a limit or only asks whether a wave has any."""
     send_many(make_wave(), ROWS)
     send_many(make_wave(cap=1000), ROWS[:15])
     statements: list[str] = []

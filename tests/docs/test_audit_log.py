@@ -1,6 +1,6 @@
-"""docs/operations.md lists every event of the audit log, and no other.
+"""docs/operations.md lists every event of the audit log, and no other event.
 
-Accounts name their events in the code. Those of surveys are in one table.
+Accounts name their events in the code. The events of surveys are in one table.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from scripts.stack.stack import ROOT
 from surveys.history.recording import DOWNLOAD, LOGGED
 
 PACKAGES = ("config", "accounts", "surveys", "aggregator")
-# A function that names an event, and which of its arguments does.
+# Each function that names an event, with the position of the argument that contains the name.
 RECORDERS = {"audit.record": 0, "_tell": 2, "record": 0, "_record_on": 1}
 HOME = ROOT / "accounts" / "audit.py"
 
 
 def recorded_by(path: Path) -> Iterator[str]:
-    """Yield the events that a module can record; a name stands for what it was assigned."""
+    """Yield the events that a module can record; a variable stands for what was assigned to it."""
     tree = ast.parse(path.read_text())
     assigned = {
         ast.unparse(node.targets[0]): node.value

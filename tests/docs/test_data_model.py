@@ -1,4 +1,4 @@
-"""docs/data-model.md leaves out no table."""
+"""docs/data-model.md names every table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DATA_MODEL = (ROOT / "docs" / "data-model.md").read_text()
 
 
 def is_named(table: str, text: str) -> bool:
-    """Whether a document names a table, or the beginning of its name followed by …."""
+    """Return whether a document names a table, or the beginning of its name followed by …."""
     names = re.findall(r"`([a-z_]+)(…?)`", text)
     return any(table.startswith(name) if more else table == name for name, more in names)
 
@@ -20,7 +20,7 @@ def is_named(table: str, text: str) -> bool:
 def test_every_table_is_named() -> None:
     tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
     assert len(tables) > 20
-    # Which rights an account has: Murmur gives none.
+    # These tables would hold the rights of an account, but Murmur gives none.
     without_rows = {"accounts_user_groups", "accounts_user_user_permissions"}
     assert {table for table in tables - without_rows if not is_named(table, DATA_MODEL)} == set()
 

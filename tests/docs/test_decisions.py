@@ -1,4 +1,4 @@
-"""The index of decisions names each page with its title."""
+"""The index of decisions lists each page by its title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents say can be followed: paths, links, anchors and the tests that they name."""
+"""Everything that the documents name exists: paths, links, anchors and tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDERS = (
     *("templates", "docs", "deploy"),
 )
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-# A decision and a line of the changelog stay as they were, even if a file moves later.
+# A decision and a line of the changelog stay as they were, even if a file is moved later.
 CURRENT = [
     path for path in DOCUMENTS if path.parent.name != "decisions" and path.stem != "CHANGELOG"
 ]
@@ -32,13 +32,13 @@ def name_of(path: Path) -> str:
 
 @cache
 def parse(text: str) -> list[Token]:
-    """Return the tokens of a document, in which headings have the ids that hosting sites give."""
+    """Return the tokens of a document; headings have the ids that hosting sites give them."""
     markdown = MarkdownIt("commonmark").enable("table").use(anchors_plugin, max_level=6)
     return [each for token in markdown.parse(text) for each in (token, *(token.children or []))]
 
 
 def links_of(tokens: list[Token]) -> set[str]:
-    """Return where links and pictures of a document lead, also those written as HTML."""
+    """Return where the links and pictures of a document lead, including those written as HTML."""
     found = {
         str(value)
         for token in tokens
@@ -84,7 +84,7 @@ def test_broken_links_and_anchors_are_seen() -> None:
 
 
 def named_paths(text: str) -> set[tuple[str, str]]:
-    """Return the paths below our folders that a document names in backquotes, and tests in them."""
+    """Return paths below our folders that a document names in backquotes, and tests in these."""
     found = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)(?:::(\w+))?`", text)
     return {(path, test) for path, test in found if "{" not in path}
 
@@ -119,7 +119,7 @@ def test_missing_paths_and_tests_in_documents_are_seen() -> None:
 
 
 def test_every_file_that_contributing_names_exists() -> None:
-    """Also a file that it names without its folder, as in a row about this folder."""
+    """This includes a file named without its folder, as in a table row about that folder."""
     named = set(
         re.findall(
             r"`(?:[\w./-]+/)?([\w-]+\.(?:py|js|html|css))`", (ROOT / "CONTRIBUTING.md").read_text()

@@ -1,4 +1,4 @@
-"""deploy/backup leaves a whole, private dump and deletes old ones, or changes nothing."""
+"""deploy/backup leaves a complete, private dump and deletes old dumps, or changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def old(tmp_path: Path) -> Path:
 
 
 def back_up(folder: Path, dump: str, **environment: str) -> int:
-    """Run the script with these shell commands in place of pg_dump."""
+    """Run the script with these shell commands instead of pg_dump."""
     program = folder.parent / "pg_dump"
     program.write_text(f"#!/bin/sh\n{dump}\n")
     program.chmod(0o755)

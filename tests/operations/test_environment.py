@@ -1,4 +1,4 @@
-"""Settings that contradict themselves, say nothing or vanish stop a process with one sentence."""
+"""Settings that are contradictory, empty or lost stop a process with a message of one sentence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_garbage_is_refused_with_the_name_and_what_is_expected(
 def test_a_secret_is_the_only_line_of_its_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     env = Environment({"NAME_FILE": str(file)})
-    file.write_text(f"{SECRET}\n")  # editors end a line
+    file.write_text(f"{SECRET}\n")  # as an editor may end a line
     assert env.text("NAME", "") == SECRET
     for content in (f"{SECRET}\n{SECRET}\n", ""):
         file.write_text(content)

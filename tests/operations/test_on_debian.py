@@ -1,8 +1,8 @@
-"""The commands of docs/operations.md work in a bare Debian, as they are written.
+"""The commands of docs/operations.md work in a bare Debian exactly as they are written.
 
-Debian is a folder that debootstrap fills from Debian's mirror; it has no systemd, so a program
-stands in for systemctl (debian/systemctl). Lines that fetch packages have the network; the rest run
-without any but their own.
+Debian is a folder that debootstrap fills from a mirror of Debian. It has no systemd, so a program
+stands in for systemctl (debian/systemctl). Lines that fetch packages can use the network; all other
+lines run in a network with nothing else.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from scripts.stack.stack import ROOT
 
 OPERATIONS = ROOT / "docs" / "operations.md"
 HERE = Path(__file__).with_name("debian")
-# Debian's packages must not start servers: the commands do.
+# Debian's packages must not start servers; the commands start them.
 NO_STARTS = "#!/bin/sh\nexit 101\n"
-# Stands in for the client of Docker: runs the command as the container's only database does.
+# Stands in for the client of Docker by running the command as the container's only database does.
 DOCKER = """#!/bin/sh -e
 [ "$1 $2 $3" = "compose exec -T" ]
 shift 4
 exec runuser -u postgres -- "$@"
 """
-# Debian's own package of certificates writes over its usual place.
+# Debian's package of certificates overwrites the usual file.
 CERTIFICATES = "/certificates.pem"
 FETCHES = re.compile(r"^(.*pip install .*\n)", re.MULTILINE)
 
 
 def read_blocks(section: int) -> list[str]:
-    """Return the blocks of commands of a section."""
+    """Return the blocks of commands in a section."""
     text = OPERATIONS.read_text().partition(f"\n## {section}. ")[2].partition("\n## ")[0]
     found = re.findall(r"^( *)```sh\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
     return [dedent(block) for _, block in found]
@@ -54,13 +54,13 @@ def test_the_commands_begin_with_packages_and_name_files_that_exist() -> None:
         assert list(ROOT.glob(path.replace("$name", "*"))), path
     syntax = subprocess.run(["sh", "-n"], input=commands.encode(), check=False)
     assert syntax.returncode == 0
-    # A page that is read in an hour.
+    # At most 43 lines of commands fill about a page.
     assert sum(bool(line.strip()) for line in commands.splitlines()) <= 43
 
 
 @contextmanager
 def bare_debian(suite: str, root: Path) -> Iterator[None]:
-    """Fill a root folder with Debian, in memory: on a disk, installing packages takes minutes."""
+    """Fill a root folder in memory with Debian; on a disk, installing packages takes minutes."""
     kept = ROOT / "var" / "debian" / f"{suite}.tar"  # made by an earlier test
     root.mkdir()
     with small_disk(root, megabytes=6000) as disk:
@@ -85,12 +85,12 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
 
 
 def furnish(root: Path) -> None:
-    """Add what a machine has: names, certificates, a copy of the project, systemctl."""
+    """Add what a machine has: names, certificates, a copy of the project, and systemctl."""
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
     names = f"127.0.0.1 localhost {gethostname()} murmur.example\n127.0.0.2 db.internal\n"
     (hosts := root / "etc" / "hosts").write_text(names)
     hosts.chmod(0o644)  # servers read it, and this process has the umask of Murmur
-    if certificates := os.environ.get("PIP_CERT"):  # of a mirror of packages
+    if certificates := os.environ.get("PIP_CERT"):  # certificates of a mirror of packages
         shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
     for name, content in (
         ("usr/sbin/policy-rc.d", NO_STARTS),
@@ -104,7 +104,7 @@ def furnish(root: Path) -> None:
 
 
 def make_releases(source: Path) -> None:
-    """Make a repository whose branch `newer` has one migration more than `main`."""
+    """Make a repository whose branch `newer` has one more migration than `main`."""
     git = ["git", "-c", "user.name=Test", "-c", "user.email=test@localhost"]
     subprocess.run([*git, "clone", "-q", "--depth=1", f"file://{ROOT}", source], check=True)
     subprocess.run([*git, "checkout", "-q", "-B", "main"], cwd=source, check=True)
@@ -123,7 +123,7 @@ def make_releases(source: Path) -> None:
 
 
 def run(root: Path, commands: str, *, isolated: bool) -> str:
-    """Run commands as root in the folder; everything that they started ends with them."""
+    """Run commands as root in the folder; all processes that they start end with them."""
     network = ["--net"] if isolated else []
     setup = (
         # Core dumps are off, as in Debian.
@@ -146,7 +146,7 @@ def run(root: Path, commands: str, *, isolated: bool) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        umask=0o022,  # Debian's
+        umask=0o022,  # the umask of Debian
     )
     logs = "".join(
         f"--- {path.name}\n{path.read_text()[-2000:]}" for path in root.glob("var/log/unit-*")
@@ -156,7 +156,7 @@ def run(root: Path, commands: str, *, isolated: bool) -> str:
 
 
 def read_block(number: str, *settings: str) -> str:
-    """Return a block of commands after what it fetches, with what its reader sets."""
+    """Return a block of commands without lines that fetch, and with the settings of its reader."""
     section, place = map(int, number.split("."))
     commands = FETCHES.split(read_blocks(section)[place - 1])[-1]
     if settings == ("shared",):
@@ -169,7 +169,7 @@ def read_block(number: str, *settings: str) -> str:
 
 
 def share(commands: str) -> str:
-    """Do what the document says of a machine where others use PostgreSQL and nginx."""
+    """Change commands as the document says for a machine whose PostgreSQL and nginx are shared."""
     database, proxy = read_blocks(2)[2:]
     for lines, theirs in (
         (r"cp deploy/postgresql\.conf .*\n.*\n.*postgresql-init\.sh .*\n", database),

@@ -1,4 +1,4 @@
-"""Every public function immediately rejects a bad argument, names it, and returns no number."""
+"""Every public function immediately rejects and names a bad argument, and returns no number."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ COUNT: list[Any] = [
     np.bool_(True),
     None,
     "1",
-]  # bad even where a count may be 0
-NUMBER: list[Any] = [*COUNT, 0]  # bad where at least one is needed
+]  # bad even if a count may be 0
+NUMBER: list[Any] = [*COUNT, 0]  # bad if at least one is needed
 SHARE: list[Any] = [*ENDLESS, -1, -1e-9, 1.000001, True, None]
 OPEN_HIGH, OPEN_LOW = [*SHARE, 1], [*SHARE, 0]
 OPEN: list[Any] = [*SHARE, 0, 1]
@@ -105,20 +105,20 @@ POSITIVE: list[Any] = [*ENDLESS, -1, 0, True, None]
 
 
 def spoil(values: Any, bad: Sequence[Any]) -> list[Any]:
-    """Copies of a list or table with a bad first number."""
+    """Return copies of a list or table, each with a bad first number."""
     if isinstance(values[0], list):
         return [[first, *values[1:]] for first in spoil(values[0], bad)]
     return [[one, *values[1:]] for one in bad]
 
 
 def counts(values: Any) -> list[Any]:
-    """Invalid tables of counts: bad cells, wrong shape, no reports."""
+    """Return invalid tables of counts: bad cells, a wrong shape, or no reports."""
     empty = (np.array(values) * 0).tolist()
     return [*spoil(values, COUNT), [], [*values, values[0]], values[:-1], empty]
 
 
 def some(values: list[Any]) -> list[Any]:
-    """Bad successes for totals of 10: invalid counts, one above the total, and a wrong shape."""
+    """Return bad successes for totals of 10: invalid counts, one above 10, and a wrong shape."""
     return [*spoil(values, [*COUNT, 11]), [*values, 1]]
 
 
@@ -689,7 +689,7 @@ ROWS: list[Row] = [
     }),
 ]  # fmt: skip
 
-# These are called by a function above, or have no argument that could be wrong on its own.
+# These are called by a function above, or have no argument that can be wrong on its own.
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_counts", "check_joint_channel",
@@ -708,7 +708,7 @@ NOTHING_TO_REFUSE = {
 
 @pytest.fixture(autouse=True)
 def _at_once() -> Iterator[None]:
-    """Fail a test that does not return instead of waiting for it."""
+    """Fail a test that does not return, instead of waiting for it."""
 
     def give_up(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"no answer within {CPU_SECONDS} seconds of CPU")

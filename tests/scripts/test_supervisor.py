@@ -1,4 +1,4 @@
-"""When the supervisor of scripts/run starts a dead process again."""
+"""When the supervisor of scripts/run restarts a process that has died."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_death_is_counted_once_while_it_waits() -> None:
 def test_a_process_that_cannot_even_be_started_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Opening its log can fail, too, while the disk is full."""
+    """While the disk is full, opening the log of a process can fail too."""
     stack, request = Stack(var=tmp_path, port=1), StopRequest()
     tried: list[str] = []
     clock = [0.0]

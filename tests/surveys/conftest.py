@@ -1,4 +1,4 @@
-"""The researcher of these tests."""
+"""The owner of a survey and the browser of that owner."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def owner(db: None) -> User:
 
 @pytest.fixture
 def author(owner: User) -> Client:
-    """The owner's browser."""
+    """Return the browser of the owner."""
     return sign_in(owner)

@@ -1,4 +1,4 @@
-"""Places on an axis: as fractions of its length and as attributes of SVG elements."""
+"""Places on an axis, as fractions of its length and as attributes of SVG elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpadded base64url: every text but the canonical one is refused."""
+"""Unpadded base64url: every spelling but the canonical one is refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_text_that_is_read_is_the_one_that_would_be_written(text: str) -> None
         "A",
         "A A",
         "AA\n",
-        "+/8",  # the characters of plain base64
+        "+/8",  # the characters of standard base64
         "AÄA",
         "=",
     ],

@@ -1,4 +1,4 @@
-"""The pages for failed requests, which must work when nothing else does."""
+"""The pages for failed requests, which must work even if nothing else does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGES = ("400", "403", "403_csrf", "404", "429", "500", "503")
 
 @pytest.mark.parametrize("name", PAGES)
 def test_an_error_page_needs_neither_request_nor_database_nor_manifest(name: str) -> None:
-    page = render_to_string(f"{name}.html")  # the test has no database mark: a query would fail
+    page = render_to_string(f"{name}.html")  # the test has no database mark, so a query would fail
     assert page.count("<h1") == 1
     assert 'href="/static/surveys/murmur.css"' in page
     assert "<title>" in page

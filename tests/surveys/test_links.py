@@ -1,4 +1,4 @@
-"""Texts that become a link to a mail or phone app, and texts that do not."""
+"""Text that becomes a link to a mail or phone app, and text that does not."""
 
 import pytest
 

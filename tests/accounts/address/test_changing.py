@@ -29,7 +29,7 @@ def person() -> User:
 
 
 def ask(person: User, email: str = NEW) -> dict[str, str]:
-    """Ask for a change, and return the links by recipient."""
+    """Ask for a change, and return the path of the link sent to each recipient."""
     client = sign_in(person)
     client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert client.post(FORM, {"email": email})["Location"] == "/accounts/"

@@ -1,4 +1,4 @@
-"""A code works once, around its time; wrong codes cause pauses that nothing shortens."""
+"""A code works only once and near its time; wrong codes cause pauses that nothing shortens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.factories import make_user
 from tests.support.second_factors import add_second_factor, app_of, code_now, wrong_code
 
 MoveOn = Callable[[float], None]
-# RFC 6238, appendix B, for SHA-1; the last six of eight digits.
+# RFC 6238, appendix B, for SHA-1: the last six of the eight digits.
 VECTORS = ((59, "287082"), (1111111109, "081804"), (1234567890, "005924"), (20000000000, "353130"))
 
 
@@ -123,7 +123,7 @@ def test_wrong_codes_cost_time_whatever_becomes_of_the_cache(
     cache.clear()
     for right in (code_now(), codes[0]):
         assert check_code(user=person, code=right).wait == 30
-    assert app_of(person).data["failures"] == FREE_FAILURES  # these were not checked
+    assert app_of(person).data["failures"] == FREE_FAILURES  # these two were not checked
     passing_time(30)
     assert is_right(person, code_now())
     assert check_code(user=person, code=wrong_code()).wait == 0
@@ -165,7 +165,7 @@ def test_each_recovery_code_works_once(person: User) -> None:
 
 
 def send_at_once(connect: Callable[[], AbstractContextManager[None]]) -> None:
-    """Send the same codes in several threads; `connect` gives a thread the database."""
+    """Send the same codes in several threads; `connect` connects a thread to the database."""
     person = make_user()
     codes = add_second_factor(person)
 

@@ -1,4 +1,4 @@
-"""Secrets are encrypted wherever they are stored; keys can be replaced, and lost."""
+"""Secrets are encrypted wherever they are stored; keys can be replaced, and can be lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in with a second factor, and ways that must not bypass it."""
+"""Signing in with a second factor, and attempts to bypass it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.factories import PASSWORD, make_survey, make_user
 from tests.support.fielding import sign_in
 from tests.support.second_factors import add_second_factor, code_now, wrong_code
 
-# The effects of changing a second factor come after the transaction.
+# Changing a second factor takes effect only after the transaction has been committed.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
 LOGIN, CODE = "/accounts/login/", "/accounts/second-factor/code/"
 SET_UP, OFF = "/accounts/second-factor/", "/accounts/second-factor/off/"
@@ -67,7 +67,7 @@ def test_signing_in_takes_password_and_code_and_a_new_session(
     assert is_signed_in(client)
     assert client.session.session_key != between
     assert not Session.objects.filter(pk=between).exists()
-    # Somebody who saw the code being typed cannot sign in with it.
+    # A person who saw the code being typed cannot sign in with it.
     other = Client()
     enter_password(other, person)
     other.post(CODE, {"code": code})
@@ -87,13 +87,13 @@ def test_a_new_password_does_not_replace_the_code(client: Client, person: User) 
     client.post(form, {"password1": NEW, "password2": NEW})
     assert not is_signed_in(client)
     assert enter_password(client, person, NEW) == CODE
-    # A reset does not end the pause after wrong codes: otherwise, resets would allow more guesses.
+    # A reset does not end the pause after wrong codes; otherwise, resets would allow more guesses.
     for _ in range(FREE_FAILURES):
         client.post(CODE, {"code": wrong_code()})
     call_command("unlock_sign_in", email=person.email)
     paused = client.post(CODE, {"code": code_now()})
     assert "Wait" in paused.context["form"].errors["code"][0]
-    # Somebody who had entered the old password cannot continue.
+    # A person who had entered the old password cannot continue.
     Authenticator.objects.filter(user=person).delete()
     add_second_factor(person)
     half.post(CODE, {"code": code_now()})
@@ -148,13 +148,13 @@ def test_a_password_does_not_turn_it_off(person: User) -> None:
     client = sign_in(person)
     add_second_factor(person)
     assert client.get(OFF)["Location"].startswith(CONFIRM)
-    # The page for the password leads to the page for the code.
+    # Entering the password leads to the page that asks for the code.
     client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert client.post(OFF)["Location"].startswith(CONFIRM)
     assert has_second_factor(person)
     client.post(CONFIRM, {"code": code_now()})
     assert client.post(OFF)["Location"] == "/accounts/"
-    assert not Authenticator.objects.filter(user=person).exists()  # nor recovery codes
+    assert not Authenticator.objects.filter(user=person).exists()  # nor any recovery codes
     assert send_mails() == ["The second factor of your Murmur account is off"]
 
 

@@ -1,4 +1,4 @@
-"""Definitions over the API: checked, created, read and replaced."""
+"""Definitions sent over the API are checked and created, and can be read and replaced."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_draft_is_replaced_and_what_stays_keeps_its_row(client: Client, survey
     # Sending the same definition again changes nothing and leaves no row.
     assert put(client, survey, definition, answer["ETag"])["ETag"] == answer["ETag"]
     assert HistoryRow.objects.filter(kind=Kind.DEFINITION).count() == 1
-    # Omitted parts are deleted.
+    # Parts that a definition omits are deleted.
     last = {key: definition[key] for key in ("format", "version", "title")}
     only = {key: value for key, value in two.items() if key != "rule"}
     assert put(client, survey, last | {"questions": [only]}, answer["ETag"]).status_code == 200
@@ -177,7 +177,7 @@ def test_nothing_is_replaced_unseen_overtaken_invalid_or_after_the_opening(
     assert put(sign_in(colleague), survey, content, etag).status_code == 403
     assert put(sign_in(make_user()), survey, content, etag).status_code == 404
     assert client.get(address_of(survey)).content == read.content
-    # The ETag as a compressing proxy writes it, and among others.
+    # The ETag is accepted as a compressing proxy writes it, and in a list with other ETags.
     assert put(client, survey, content, f'"x", W/{etag}').status_code == 200
     assert slug_of(put(client, survey, content, etag)) == "overtaken"
     etag = client.get(address_of(survey))["ETag"]

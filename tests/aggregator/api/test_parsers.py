@@ -1,4 +1,4 @@
-"""JSON that is nested too deeply is refused like other nonsense; it causes no error 500."""
+"""JSON that is nested too deeply is refused like other nonsense and causes no error 500."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_no_address_fails_because_of_deeply_nested_json() -> None:
     client = sign_in_strictly(wave.survey.owner)
     routes = [route for route in all_routes() if set(route.parameters) <= {"slug"}]
     assert {route.name for route in routes} > API
-    routes.sort(key=lambda route: route.name not in API)  # others sign out
+    routes.sort(key=lambda route: route.name not in API)  # routes outside the API may sign out
     found = {route.name: post(client, address(route, wave.survey.slug)) for route in routes}
     statuses = {name: response.status_code for name, response in found.items()}
     assert {name: status for name, status in statuses.items() if status >= 500} == {}
@@ -51,7 +51,7 @@ def address(route: Route, slug: str) -> str:
 
 
 def sign_in_strictly(user: Any) -> Client:
-    """Sign in as a browser does, with a token against forged forms, so that bodies are read."""
+    """Sign in with a token against forged forms, as a browser does, so that bodies are read."""
     client = sign_in(user)
     client.handler.enforce_csrf_checks = True
     client.raise_request_exception = False

@@ -1,4 +1,4 @@
-"""Requests by token: what its account may do, and only what its scopes allow."""
+"""Requests by token: each can do what its account may do, but only what its scopes allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proposed background: no group has few people, and as much as possible is kept."""
+"""The proposed background contains no group of few people, and keeps as much as possible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEED = 20261124
 
 
 def propose(manifest: Manifest, found: Combinations) -> Proposal:
-    """Propose a background of questions whose sizes are all told."""
+    """Propose a background if the sizes of all declared questions are shown elsewhere."""
     return propose_among(manifest, found, told=[one.name for one in list_declared(manifest)])
 
 
@@ -32,7 +32,7 @@ def declare(
     sizes: Sequence[int], *, refusal: bool = False, blocks: int = 1, drawn: int | None = None,
     planned: Sequence[str] = (), display_minimum: int = 10, rule: Any = None,
 ) -> Manifest:  # fmt: skip
-    """Declared questions q1, q2, … of these sizes, then a yes/no question for each block."""
+    """Make declared questions of these numbers of options, and a yes/no question per block."""
     declared = [
         ManifestQuestion(
             name=f"q{number}", type=QuestionType.DECLARED, text="?", refusal=refusal,
@@ -56,7 +56,7 @@ def declare(
 
 
 def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinations:
-    """Build combinations from their numbers of people; masks come first."""
+    """Build combinations from their numbers of people; in each key, masks come first."""
     people = {codes: number for codes, number in people.items() if number}
     rows = np.array(list(people), dtype=np.uint8)
     sizes = np.array(list(people.values()), dtype=np.int64)
@@ -64,7 +64,7 @@ def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinati
 
 
 def count_one(*people: int) -> Combinations:
-    """Build the combinations of one declared question from the people per answer."""
+    """Build the combinations of one declared question from the number of people per answer."""
     return count({(code,): number for code, number in enumerate(people)})
 
 
@@ -99,7 +99,7 @@ def test_groups_that_no_page_shows_are_one_level() -> None:
 
 
 def test_an_answer_that_nobody_gave_stays_by_itself() -> None:
-    """The counts show everybody that nobody gave this answer."""
+    """The counts show that nobody gave this answer, so keeping the answer reveals nothing more."""
     proposal = propose(declare([3]), count_one(60, 0, 70))
     assert list_levels(proposal) == {"q1": ((0,), (1,), (2,))}
 
@@ -121,7 +121,7 @@ FEW_OF_THE_SECOND_ANSWER = count(
         ((), ((0, 1), (2,), (3,))),  # the smaller neighbour
         (("q1.0",), ((0,), (1, 2), (3,))),
         (("q1.0", "q1.2"), ((0,), (1, 3), (2,))),
-        (("q1.1",), ((0, 1), (2,), (3,))),  # it cannot stay
+        (("q1.1",), ((0, 1), (2,), (3,))),  # this answer cannot stay
     ],
 )
 def test_few_people_merge_with_a_neighbour_but_not_with_a_planned_answer(
@@ -136,7 +136,7 @@ HALVES = count({(0, 0): 20, (0, 1): 20, (1, 0): 20, (1, 1): 20})
 
 @pytest.mark.parametrize(("planned", "name"), [((), "q1"), (("q2.1",), "q2")])
 def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str], name: str) -> None:
-    """Of two equal questions, the planned one enters, otherwise the first."""
+    """If two questions are equal, the planned one enters the background, otherwise the first."""
     proposal = propose(declare([2, 2], planned=planned), HALVES)
     assert list_levels(proposal) == {name: ((0,), (1,))}
     assert proposal.smallest == 40
@@ -146,13 +146,13 @@ def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str],
     ("rule", "told", "names"),
     [
         (None, ["q2"], ["q2"]),
-        (None, ["q1", "q2"], []),  # both sizes would reveal one person: never shown together
+        (None, ["q1", "q2"], []),  # if both sizes were shown, they would reveal one person
         ({"name": "q1", "is": [2]}, ["q2"], []),
         (
             {"name": "q1", "is": [0]},
             ["q2"],
             ["q2"],
-        ),  # too few satisfy the rule for any figure
+        ),  # those who satisfy the rule are too few for any figure
     ],
 )
 def test_a_question_whose_rows_and_other_figures_leave_one_person_does_not_enter(
@@ -181,7 +181,7 @@ def test_blocks_that_few_people_share_have_files_of_their_own() -> None:
 
 
 def draw_survey(generator: np.random.Generator) -> tuple[Manifest, Combinations]:
-    """Draw a survey and its people, whose groups and blocks are of very different sizes."""
+    """Draw a survey and its people; the sizes of groups and blocks differ widely."""
     sizes = generator.integers(2, 10, size=generator.integers(0, 5)).tolist()
     blocks = int(generator.integers(2, 5))
     drawn = int(generator.integers(1, blocks + 1))
@@ -226,7 +226,7 @@ def test_nobody_is_among_few_in_200_random_surveys() -> None:
         assert proposal.smallest == min(cells.values())
         offered += len(proposal.background)
         levels += sum(len(one.levels) for one in proposal.background)
-    # The test would say little if hardly anything were proposed.
+    # The test would prove little if hardly anything were proposed.
     assert offered > 100
     assert levels > 2 * offered
 

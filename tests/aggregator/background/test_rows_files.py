@@ -1,4 +1,4 @@
-"""The file of rows through the whole pipeline: n rows for n people, and chosen once."""
+"""The file of rows through the whole pipeline: n rows for n people, and a choice made only once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def close_random_wave(seed: int) -> Results:
 
 
 def read_table_1(results: Results) -> dict[str, dict[str, int]]:
-    """Map questions and groups to the numbers in Table 1 of the report, without hidden groups."""
+    """Map each question and group to its number in Table 1 of the report, without hidden groups."""
     [table] = write_participants(list_blocks(results)).parts
     found: dict[str, dict[str, int]] = {}
     for row in table.rows if isinstance(table, Table) else ():
@@ -96,7 +96,7 @@ def read_table_1(results: Results) -> dict[str, dict[str, int]]:
 
 
 def count_alike(rows: Sequence[Row], known: Collection[str]) -> Counter[tuple[object, ...]]:
-    """Count rows by the facts that somebody may know: the background, and the questions asked."""
+    """Count rows by what others may know: the background, and which questions were asked."""
     return Counter(
         (*(row[name] for name in known), *(cell == "" for cell in row.values())) for row in rows
     )
@@ -141,7 +141,7 @@ def test_a_file_has_a_row_for_each_person_and_the_groups_of_table_1(seed: int) -
 
 @of_random_surveys
 def test_joined_with_all_other_files_and_pages_it_tells_of_no_few_people(seed: int) -> None:
-    """Everything that is shown, and what is left of each total, describes C people or nobody."""
+    """Each figure shown, and the rest of each total, describes nobody or at least C people."""
     results = close_random_wave(seed)
     crowd = results.wave.crowd
     chosen = {one.question for one in read_background(RowsFile.objects.get().chosen or [])}
@@ -171,7 +171,7 @@ def test_joined_with_all_other_files_and_pages_it_tells_of_no_few_people(seed: i
 
 
 def count_in_questions(found: BreakdownResult, results: Results) -> Iterator[tuple[int, list[int]]]:
-    """Yield, for each scrambled question, how many were asked, in all and per shown group."""
+    """Yield how many people were asked each scrambled question: in all, and in each shown group."""
     for question in results.questions:
         name = question.question.name
         people = {one.group: one.n for one in found.estimates if one.question == name}
@@ -181,7 +181,7 @@ def count_in_questions(found: BreakdownResult, results: Results) -> Iterator[tup
 def count_crossed(
     found: BreakdownResult, shown: Mapping[int, int]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield, per shown group and other declared question, its people in all and per answer."""
+    """Yield each shown group's people: in all, and per answer to another declared question."""
     for group, people in shown.items():
         for name in {one.question for one in found.crossed if one.group == group}:
             own = [one for one in found.crossed if (one.group, one.question) == (group, name)]
@@ -190,7 +190,7 @@ def count_crossed(
 
 @pytest.fixture
 def results() -> Results:
-    """A wave of four declared groups whose background is proposed and not chosen."""
+    """Make a wave with four declared groups whose background is proposed but not yet chosen."""
     survey = make_survey(questions=["Do you work?"])
     options = ["North", "East", "South", "West"]
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
@@ -207,7 +207,7 @@ def choose_on_page(results: Results, **fields: str) -> None:
 
 
 def test_choosing_twice_is_refused_and_changes_nothing(results: Results) -> None:
-    """Both windows read the row before either makes a choice."""
+    """Both windows read the row before either of them makes a choice."""
     first, second = (RowsFile.objects.get(wave=results.wave) for _ in range(2))
     choose(first, ())
     with pytest.raises(AlreadyChosenError):

@@ -51,12 +51,12 @@ def test_the_last_batch_is_known_after_halves_were_drawn() -> None:
     wave = make_wave(minimum_batch=100, display_minimum=100)
     Batch.objects.bulk_create(
         Batch(wave=wave, number=n, size=size, packed=b"", content_hash=b"", counts=[])
-        for n, size in ((2, 100), (1, 199))  # renumbered: the close sealed batch 1
+        for n, size in ((2, 100), (1, 199))  # renumbered: batch 1 was sealed at the close
     )
     assert count_burst_reports(wave, through_batch=2, final=True) == 0
 
 
 def test_the_stated_chances_are_right() -> None:
-    """In docs/methods, docs/decisions and the module: for sweeps every two seconds."""
+    """The methods, a decision and the module state these chances, for sweeps every two seconds."""
     chances = [stats.poisson.sf(LEAST_IN_A_BURST, 2 * rate) for rate in (10, 15, 25)]
     assert chances == pytest.approx([1 / 200e6, 3 / 10_000, 0.46], rel=0.05)

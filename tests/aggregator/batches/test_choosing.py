@@ -1,4 +1,4 @@
-"""Chance, drawn anew each time, decides which reports a batch takes: no id goes first or last."""
+"""Chance, drawn again each time, decides which reports a batch takes: no id is preferred."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def seal(wave: Wave) -> set[bytes]:
 
 
 def ids_from(first: int, count: int, *, begin: bytes = b"") -> list[bytes]:
-    """Return ids as browsers draw them, or with a beginning that a program chose."""
+    """Return ids as browsers draw them, or ids with a beginning that a program has chosen."""
     return [
         (begin + hashlib.sha256(number.to_bytes(8, "big")).digest())[:32]
         for number in range(first, first + count)
@@ -55,7 +55,7 @@ def ids_from(first: int, count: int, *, begin: bytes = b"") -> list[bytes]:
 
 
 def count_rounds(rounds: int, ids: list[bytes]) -> Iterator[set[bytes]]:
-    """Let the same reports wait again and again; yield the ids that still wait after one batch."""
+    """Make the same reports wait in each round; yield the ids that still wait after one batch."""
     wave = make_wave(minimum_batch=K, display_minimum=K)
     for _ in range(rounds):
         RawReport.objects.bulk_create(
@@ -70,7 +70,7 @@ def is_plausible(count: int, *, of: int, chance: float) -> bool:
 
 
 def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> None:
-    """K of 35 wait. Over 400 batches, each id waits as often as any other."""
+    """K of 35 reports wait. Over 400 batches, each id waits as often as any other."""
     ids = sorted(ids_from(0, 35))
     rounds = 400
     waited = dict.fromkeys(ids, 0)
@@ -79,13 +79,13 @@ def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> No
         for report_id in waiting:
             waited[report_id] += 1
     for position, report_id in enumerate(ids):
-        # 35 ids are tested, so each result may be as rare as one in 35 million.
+        # 35 ids are tested, so a single result may be as rare as one in 35 million.
         pvalue = stats.binomtest(waited[report_id], rounds, K / 35).pvalue
         assert pvalue > ONE_IN_A_MILLION / 35, (position, waited[report_id])
 
 
 def test_of_those_that_wait_half_stay_each_time() -> None:
-    """Of those left after the first batch, 1/2, 1/4 and 1/8 are left after each later one."""
+    """Of the reports left after the first batch, 1/2, 1/4 and 1/8 are left after the later ones."""
     rounds, batches = 60, 3
     stayed = [0] * batches
     wave = make_wave(minimum_batch=K, display_minimum=K)
@@ -107,7 +107,8 @@ def test_ids_of_one_range_are_sealed_neither_first_nor_last(begin: bytes) -> Non
     waited = sum(
         len(waiting & set(chosen)) for waiting in count_rounds(rounds, chosen + ids_from(0, 2 * K))
     )
-    # K of 3K wait, K of 3K have such ids. Without replacement, counts spread less than binomial.
+    # K of 3K reports wait, and K of the 3K have such ids. Draws without replacement make the counts
+    # spread less than the binomial distribution.
     assert is_plausible(waited, of=rounds * K, chance=1 / 3), waited
 
 
@@ -128,7 +129,7 @@ def test_reports_beyond_the_largest_batch_can_be_chosen_too(
     waiting = next(count_rounds(1, ids))
     taken = [position for position, report_id in enumerate(ids) if report_id not in waiting]
     assert len(taken) == 16
-    # If the lowest ids were taken, as once, none would be beyond position 26.
+    # If the lowest ids were taken, as in an earlier version, none would be beyond position 26.
     assert max(taken) > 200 > min(taken)
 
 

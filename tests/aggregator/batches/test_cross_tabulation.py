@@ -14,7 +14,7 @@ from aggregator.batches import cross_tabulation
 from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
 from aggregator.batches.packing import count_codes, pack_reports
 
-# Sizes at which a word is nearly full, full and just too small.
+# Sizes at which a word is nearly full, exactly full, and just too small.
 SIZES = st.one_of(st.integers(1, 20), st.sampled_from([63, 64, 65, 127, 128, 129]))
 
 

@@ -1,4 +1,4 @@
-"""The halves of a wave are drawn once, after its end, by chance, from batch sizes alone."""
+"""The halves of a wave are drawn once, by chance, after its end, and from batch sizes alone."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_class_decides_whether_the_rule_holds() -> None:
 
 def test_a_table_that_is_too_large_is_named_and_not_counted() -> None:
     def chosen(options: int) -> Manifest:
-        """Three parents with one class for each option, and a child with two more codes."""
+        """Make three parents with one class for each option, and a child with two more codes."""
         return make_manifest(
             *(ask(f"q{number}", KIND.CHOICE, options) for number in (1, 2, 3)),
             ask(

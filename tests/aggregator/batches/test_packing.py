@@ -1,4 +1,4 @@
-"""Packing sealed reports: they come out sorted, and counts agree with them."""
+"""Packed reports come out sorted, and counts agree with them."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ ROWS = [bytes([i & 1, i >> 1 & 1, i >> 2 & 1]) for i in range(100)]
     [
         (0, False, 0),
         (99, False, 0),  # below 2K, nothing is sealed
-        (100, False, 50),  # K stay
+        (100, False, 50),  # K reports stay
         (149, False, 99),
         (1_000_000, False, MAX_BATCH),
         (0, True, 0),

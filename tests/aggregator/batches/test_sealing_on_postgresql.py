@@ -1,4 +1,4 @@
-"""Sealing takes the rows it chose, however PostgreSQL plans the statement."""
+"""Sealing takes exactly the rows it chose, however PostgreSQL plans the statement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripts.attacks.linker.server import Server, django_on
 from tests.support.waves import make_wave, send, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# Without these joins, PostgreSQL compares each row with a subquery that it runs again.
+# Without these ways to join, PostgreSQL repeats a subquery for each row and compares the results.
 WAYS_TO_JOIN = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize")
 
 
@@ -28,7 +28,7 @@ def test_a_plan_that_repeats_the_subquery_takes_no_more_rows(postgres_server: Se
 
 
 def test_who_waits_is_chance_and_drawn_again_for_each_batch(postgres_server: Server) -> None:
-    """This fails by chance once in 75 billion runs, the number of ways to choose 10 of 60."""
+    """By chance, this fails once in 75 billion runs, the number of ways to choose 10 of 60."""
     waiting = []
     with django_on(postgres_server.application_url):
         for first in (0, 60):
@@ -40,4 +40,4 @@ def test_who_waits_is_chance_and_drawn_again_for_each_batch(postgres_server: Ser
             waiting.append({int.from_bytes(pk, "big") - first for pk in ids})
     assert [len(numbers) for numbers in waiting] == [10, 10]
     assert waiting[0] != waiting[1]
-    assert set(range(50, 60)) not in waiting  # sealing once left the highest
+    assert set(range(50, 60)) not in waiting  # an earlier version always left the highest ids

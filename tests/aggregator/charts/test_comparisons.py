@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups with their difference, odds ratios, breakdowns."""
+"""Charts of comparisons: two groups and their difference, odds ratios, and breakdowns."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_regression_is_a_forest_plot_on_a_logarithmic_axis(survey: Survey) -> 
     texts = list_texts(root)
     assert "Odds ratio (logarithmic axis)" in texts
     assert "Q2 Have you worked while ill? Yes" in texts
-    assert len(list_marks(root, "estimate")) == 2  # without the base odds
+    assert len(list_marks(root, "estimate")) == 2  # the base odds are left out
     assert (
         sum(bool(re.fullmatch(r"\d+\.\d\d \(\d+\.\d\d–\d+\.\d\d\)", text)) for text in texts) == 2
     )
@@ -151,7 +151,7 @@ def test_a_break_down_shows_groups_side_by_side(survey: Survey) -> None:
         assert any(
             text.startswith("Groups of Q5 “Where do you work?”: Ward (n = ") for text in texts
         )
-    assert not exists(survey, f"{stem}-q5.180mm.svg")  # Q5 divides into the groups
+    assert not exists(survey, f"{stem}-q5.180mm.svg")  # Q5 is the question that defines the groups
     for part in ("part1", "part2", "partx", "q9"):
         assert not exists(survey, f"{stem}-{part}.180mm.svg")
 

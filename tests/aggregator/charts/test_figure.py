@@ -1,4 +1,4 @@
-"""Axes end where the data do, and less certain figures have less ink."""
+"""Axes end where the data end, and less certain figures are drawn with less ink."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_an_axis_of_ratios_has_1_and_ends_at_ticks(
 
 
 def ink_of(found: Ink, length: float, *, points: float = 200) -> float:
-    """Return the area of line and dot, times their darkness."""
+    """Return the area of the line and the dot, multiplied by their darkness."""
     darkness = 1 - luminance(found.color)
     return darkness * (length * points * found.line + math.pi * found.dot**2)
 
@@ -94,7 +94,7 @@ def test_the_widest_interval_is_the_lightest_mark() -> None:
     widths = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
     inks = [find_ink(row(0.2, 0.2 + width), axis) for width in widths]
     areas = [ink_of(one, width) for one, width in zip(inks, widths, strict=True)]
-    # Only nearly equal, because no line may be too thin to print.
+    # The areas are only nearly equal, because no line may be too thin to print.
     assert all(wider <= 1.05 * area for area, wider in pairwise(areas))
     assert areas[0] > 1.3 * areas[-1]
     shades = [luminance(one.color) for one in inks]
@@ -105,7 +105,7 @@ def test_the_widest_interval_is_the_lightest_mark() -> None:
 
 def test_the_palest_mark_is_still_visible_in_grey() -> None:
     color = "#" + "".join(f"{part:02x}" for part in PALE)
-    assert 1.05 / (luminance(color) + 0.05) >= 3  # WCAG's contrast for graphics
+    assert 1.05 / (luminance(color) + 0.05) >= 3  # the contrast that WCAG requires for graphics
 
 
 def test_a_mean_and_a_ratio_are_measured_on_their_own_scales() -> None:

@@ -1,4 +1,4 @@
-"""Charts of a survey's questions, as files."""
+"""Charts of the questions of a survey, as files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def survey() -> Survey:
 
 
 def field_types() -> Survey:
-    """Make a final survey with a scale, a number, a rule that few meet, and a refusal."""
+    """Make a final survey with a scale, a number, a rule that few people meet, and a refusal."""
     survey = make_survey(title="All types", questions=(), flips=40, cap=600)
     first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
     rule = {"name": f"{first.pk}", "is": [1]}
@@ -119,7 +119,7 @@ def test_it_is_white_and_black_without_a_title_and_has_an_accessible_name(survey
     assert title is not None
     assert description is not None
     assert title.text == "Two questions: estimates with 95 % intervals"
-    # S/n = .35 shows (.35 − .25)/.5 = 20 %.
+    # S/n = .35 is shown as (.35 − .25)/.5 = 20 %.
     assert re.search(r"Yes: 20\s% \(\d+–\d+\)", description.text or "")
     assert root.get("role") == "img"
     assert root.get("aria-labelledby") == "title description"
@@ -139,7 +139,7 @@ def test_questions_are_headings_and_options_are_rows_with_their_numbers() -> Non
     assert texts.index("Q1 Have you ever worked while ill?") < texts.index("Yes")
     assert "1 (Never)" in texts
     assert "5 (Very often)" in texts
-    # A mean has a separate scale, with its ends written below it.
+    # A mean has a separate scale, whose ends are written below it.
     assert {"Mean", "0", "60"} <= set(texts)
     assert any(re.fullmatch(r"\d+\s% \(\d+–\d+\)( †)?", text) for text in texts)
     assert not any("…" in text for text in texts)

@@ -1,4 +1,4 @@
-"""Texts break into lines that fit, without a font."""
+"""Text breaks into lines that fit, without measuring a font."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ OPTIONS = tuple(Option(code=code, text=f"Ward {code}") for code in range(4))
 
 
 def make_survey(*, drawn: int | None = None) -> Manifest:
-    """Q2 and Q3 depend on Q1, so they share a block with it; Q5 and Q6 are declared."""
+    """Make a survey: Q1 decides Q2 and Q3 and shares their block; Q5 and Q6 are declared."""
     rule = {"name": "q1", "is": [1]}
     rules = {"q1": None, "q2": rule, "q3": rule, "q4": None}
     questions = [
@@ -48,7 +48,7 @@ def make_survey(*, drawn: int | None = None) -> Manifest:
 
 
 def make_rows_file(*, has_files_of_blocks: bool = False, crosses_files: bool = False) -> RowsFile:
-    """Ward 0 by itself, 1 and 2 merged, and 3 hidden; without Q6."""
+    """Make a file of rows with ward 0, wards 1 and 2 merged, and ward 3 hidden; Q6 is left out."""
     levels = Levels(question="q5", levels=((0,), (1, 2), (3,)), hidden=frozenset([3]))
     return RowsFile(
         proposed=write_background((levels,)),
@@ -65,7 +65,7 @@ def find_refusal(
     drawn: int | None = None,
     kind: Comparison.Kind = Kind.REGRESSION,
 ) -> str:
-    """Say why these answers cannot be compared; empty if they can be."""
+    """Return why these answers cannot be compared, or an empty string if they can be."""
     manifest = make_survey(drawn=drawn)
     try:
         check_choice(
@@ -103,7 +103,7 @@ def test_groups_wait_for_the_close_and_then_for_the_choice() -> None:
             assert refusal == GROUPS_AFTER_CLOSE
     assert find_refusal("q5", kind=Kind.BREAKDOWN, rows_file=make_rows_file()) == ""
     assert find_refusal("q6", kind=Kind.BREAKDOWN, rows_file=make_rows_file()) == ""
-    # Scrambled questions wait for nothing.
+    # Comparisons of scrambled questions wait for nothing.
     assert find_refusal("q1", "q4", rows_file=None) == ""
 
 

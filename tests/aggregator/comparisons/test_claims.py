@@ -1,4 +1,4 @@
-"""Claims are recorded before the sealed half is opened, and tested once, on it alone."""
+"""Claims are recorded before the sealed half is opened, and are tested once, on that half only."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ HIGHER = Claim(names=("q1", "q2"), is_higher=True)
 
 
 def make_related_wave(*, people: int = 1200) -> Wave:
-    """Divide a wave in which nearly everybody answers both of the first two questions alike."""
+    """Divide a wave in which nearly everybody gives the same answer to the first two questions."""
     wave = make_wave(sealed_half=True)
     generator = random.Random(20261127)
     rows = []
@@ -111,7 +111,7 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     assert [list(each) for each in result.counts] == counted.tolist()  # type: ignore[union-attr]
     assert result.difference.level == pytest.approx(0.975)
     assert list_differences() == []  # verification counts the same batches
-    # Repairing damage as verification says leads to the same verdict.
+    # If damage is repaired as verification says, the verdict stays the same.
     stored = Comparison.objects.filter(pk=row.pk)
     stored.update(result={**row.result, "n": 1})
     [difference] = list_differences()
@@ -140,7 +140,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
         {**asked, "group": "q2", "than": "5"},
     ):
         assert owner.post(page, added).status_code == 302
-        assert owner.post(page, added).status_code == 422  # in another window, or sent twice
+        assert owner.post(page, added).status_code == 422  # sent from another window, or sent twice
     nobody = owner.post(page, {**asked, "group": "q3.2"})
     assert (nobody.status_code, NOBODY.format(label="Q3 (East)") in nobody.text) == (422, True)
     chosen = [Claim.from_json(one) for one in SealedHalf.objects.get().claims]
@@ -149,7 +149,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     shown = owner.get(page).text
     assert "The share of Yes to Q1 is above 40" in shown
     assert "Yes to Q1 is more frequent for North than for everyone else." in shown
-    # The open half can be compared by groups too, but only in a table.
+    # Groups can be compared on the open half too, but only in a table.
     compare = reverse("aggregator:compare", args=[wave.survey.slug])
     posted = {"kind": "table", "outcome": "q1", "group": "q3.0"}
     panel = owner.post(compare, posted)
@@ -157,7 +157,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     posted = {"kind": "regression", "outcome": "q1", "predictor_1": "q3.0"}
     assert owner.post(compare, posted).status_code == 422
     run_tests(wave)
-    # An earlier version allowed these claims. Nobody is in East.
+    # An earlier version allowed these claims. No one is in East.
     chosen += [
         Claim(names=("q1", "q3.2"), is_higher=True),
         Claim(names=("q3.2", "q1"), is_higher=False, than=5),
@@ -165,7 +165,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     SealedHalf.objects.update(claims=[one.to_json() for one in chosen])
     open_sealed_half(wave, *chosen)
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
-    assert rows.count() == 4  # a share and a difference share a table
+    assert rows.count() == 4  # a claim on a share and one on a difference share a table
     found = run_tests(wave)  # before results count all reports
     csv = reverse("aggregator:comparison_csv", args=[wave.survey.slug, rows.earliest("pk").pk])
     assert owner.get(csv).status_code == 200
@@ -186,7 +186,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
         sizes.append(result.n)
         levels.append(result.share_first.level)
     assert sizes == [wave.batches.aggregate(n=Sum("size"))["n"] - sizes[1], sizes[1]]
-    assert levels == pytest.approx([0.99, 0.95])  # a share and a difference count as two of five
+    assert levels == pytest.approx([0.99, 0.95])  # both count, as two of five claims
     assert list_differences() == []
 
 
@@ -338,7 +338,7 @@ def test_what_could_not_be_tested_says_so_and_is_tried_again() -> None:
     rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
     [found] = run_tests(wave)
     assert (found.verdict, found.problem) == ("Not tested", "It did not converge.")
-    rows.update(attempts=MAX_ATTEMPTS + 1)  # the worker’s fault
+    rows.update(attempts=MAX_ATTEMPTS + 1)  # the fault of the worker
     run_tests(wave)
     [found] = run_tests(wave)
     assert found.problem == ""

@@ -1,4 +1,4 @@
-"""Concurrent workers and windows on PostgreSQL: one division, one set of claims, one test each."""
+"""On PostgreSQL, concurrent workers divide a wave only once and test each claim only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of groups show what the file of rows shows; those of blocks show no few people."""
+"""Comparisons of groups agree with the file of rows; comparisons of blocks show no few people."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make_wave() -> Wave:
 
 
 def close_with(crossing: Sequence[Sequence[int]], *, background: Background | None = None) -> Wave:
-    """Send as many reports as `crossing` says per group of both declared questions."""
+    """Send as many reports for each pair of groups as `crossing` states."""
     wave = make_wave()
     rows = [
         bytes([number % 2, number % 3 == 0, first, second])
@@ -80,7 +80,7 @@ FEW_IN_FIRST = [[1, 1, 1], [60, 70, 80], [60, 70, 80]]
 
 
 def count_in_file(wave: Wave, indicators: Sequence[Indicator]) -> np.ndarray:
-    """Count the rows of the file by the codes of indicators; a level counts as its first."""
+    """Count the rows of the file by codes of indicators; a level counts as its first answer."""
     results = find_view(wave.survey).results
     assert results is not None
     text = b"".join(find_rows(results).stream()).decode()
@@ -181,7 +181,7 @@ def test_a_comparison_of_scrambled_answers_by_an_older_method_stays() -> None:
 
 
 def list_tested(wave: Wave) -> set[tuple[str, str]]:
-    """Test all pairs; return those that have a result."""
+    """Test all pairs, and return the pairs that have a result."""
     found = compute(ask(wave, Kind.PAIRS))
     names = list_names(wave.description)
     result = read_result(found.kind, found.result, indicators=names)
@@ -202,9 +202,9 @@ def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
 
 
 Drawn = tuple[int, ...]
-# How many drew each pair of five blocks. The last pair is drawn by few.
+# How many people drew each pair of five blocks. Few drew the last pair.
 PAIRS: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 2), 40), (3, 4): 1}
-# One set of three was drawn by few, but every two blocks by many.
+# Few people drew one set of three blocks, but many drew every two blocks.
 TRIPLES: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 3), 40), (2, 3, 4): 1}
 ONE_FILE: dict[Drawn, int] = {(0, 1): 40, (0, 2): 50, (1, 2): 30}
 
@@ -228,7 +228,7 @@ def send_blocks(people: dict[Drawn, int]) -> Wave:
 
 
 def list_crossed(wave: Wave) -> dict[tuple[str, str], np.ndarray]:
-    """Compare every two questions; return the counts of those that have a result."""
+    """Compare every two questions, and return the counts of the pairs that have a result."""
     found = {}
     names = [one.name for one in wave.description.questions]
     for pair in combinations(names, 2):

@@ -1,4 +1,4 @@
-"""Choices, scales and background groups as predictors, from the menu to the file."""
+"""Choices, scales and background groups as predictors, from the menu to the downloaded file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def wave() -> Wave:
 
 
 def answer(wave: Wave, *, people: int, wards: int = 3) -> None:
-    """Q1 depends on Q2 and Q3; nobody is in the last ward."""
+    """Send answers in which Q1 depends on Q2 and Q3, and nobody chooses a ward beyond `wards`."""
     manifest, draw = wave.description, random.Random(4)
     rows = []
     for _ in range(people):
@@ -104,7 +104,7 @@ def test_a_declared_factor_has_the_groups_of_the_file_of_rows(wave: Wave) -> Non
     names = ["q1", "q4.all.2"]
     assert refuse(wave.description, *names, rows_file=rows_file) == ""
     _, ward = settle_answers(find_indicators(wave.description, names), rows_file)
-    # The people of the hidden group count, but the group has no coefficient.
+    # The people of the hidden group are counted, but the group has no coefficient.
     assert ward.variable.categories == ((1, 2), (0,), (3,))
     assert ward.variable.answered == 2
     few = make_rows_file((0, 1, 2), (3,), hidden=(3,))
@@ -160,7 +160,8 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     assert list(terms) == [
         "intercept", "q2.all=1-0", "q2.all=2-0", "q3.points", "q4.all=1-0", "q4.all=2-0"
     ]  # fmt: skip
-    # Five coefficients and two factors as a whole; nobody is in the last ward.
+    # The family has five coefficients and two tests of factors as a whole; nobody is in the last
+    # ward.
     assert comparison.result["together"] == {"family": 7, "looks": 0}
     tests = {test["indicator"]: test for test in comparison.result["factors"]}
     assert {name: test["degrees_of_freedom"] for name, test in tests.items()} == {
@@ -179,7 +180,7 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     file = client.get(reverse("aggregator:comparison_csv", args=[slug, comparison.pk]))
     rows = b"".join(file).decode()
     assert ",factors,ward.all,hurt,ward.all,degrees_of_freedom,2," in rows
-    # Another reference changes the contrasts, not the model.
+    # A different reference changes the contrasts but not the model.
     chosen |= {"predictor_2": "q2.all.2"}
     client.post(compare, {"kind": "regression", "outcome": "q1", **chosen})
     again = compute(Comparison.objects.latest("pk")).result
@@ -263,5 +264,5 @@ def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
     told = {term["name"] for term in comparison.result["terms"]} - {"intercept"}
     levels = read_background(RowsFile.objects.get().chosen or [])[0].shown
     assert len(told) == len(levels) - 1 < 3
-    # The plan counts a test for each ward but one, and one of the whole factor.
+    # The plan counts a test for each ward but one, and a test of the whole factor.
     assert comparison.result["together"]["family"] == 4

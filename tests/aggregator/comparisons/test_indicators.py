@@ -1,4 +1,4 @@
-"""What can be compared in a survey of every type; cross tabulations under a random subset."""
+"""What can be compared in a survey with every type; cross tabulations under a random subset."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from surveys.models import Survey
 from tests.support.factories import make_survey
 
 Kind = Comparison.Kind
-Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
+Truth = dict[tuple[int, ...], float]  # keyed by the codes of all symbols
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_every_answer_that_can_form_groups_is_an_indicator(manifest: Manifest) -
 
 
 def make_rows_file() -> RowsFile:
-    """One file of rows, which distinguishes all answers to Q1."""
+    """Make one file of rows, which distinguishes all answers to Q1."""
     levels = Levels(question="q1", levels=((0,), (1,)), hidden=frozenset())
     return RowsFile(chosen=write_background((levels,)))
 
@@ -270,7 +270,7 @@ def test_a_choice_that_cannot_be_compared_is_refused(
 
 @pytest.fixture
 def gated(db: None) -> Manifest:
-    """Q2 is asked after Yes to Q1 and may be refused; Q3 may be refused."""
+    """Make a survey in which Q2 is asked after Yes to Q1; both Q2 and Q3 may be refused."""
     owner = User.objects.create_user(email="gates@example.org")
     survey = Survey.objects.create_owned(owner, title="Gates")
     first = add_question(survey=survey, text="Ever?")
@@ -283,7 +283,7 @@ def gated(db: None) -> Manifest:
 
 
 def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:
-    """Count ten million people's expected reports by the true codes of the indicators' symbols."""
+    """Count the expected reports of ten million people from the true codes of all symbols."""
     symbols = [
         part
         for indicator in indicators
@@ -300,7 +300,8 @@ def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:
 
 def test_indicators_behind_a_gate_are_compared_among_those_who_answered(gated: Manifest) -> None:
     indicators = find_indicators(gated, ["q2.1", "q2.2"])
-    # Gate 0 answered, 1 refused, 2 not asked; half answer, and A and B are independent there.
+    # Gate 0 means answered, 1 refused, and 2 not asked. Half of people answer, and among them, A
+    # and B are independent.
     answered: Truth = {(0, a, b): 0.5 * (0.4 if a else 0.6) * 0.5 for a in (0, 1) for b in (0, 1)}
     counts = expect_counts(indicators, {**answered, (1, 0, 0): 0.1, (2, 0, 0): 0.4})
     found = analyse_table(indicators=indicators, counts=counts)
@@ -346,7 +347,8 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
         )
         assert found.tolist() == count_by_rows(sent, indicators).tolist()
     assert [one.name for one in list_indicators(gated) if one.is_plain] == ["q1", "q4"]
-    # Pairs of items of one question have its gate once, all others have both gates.
+    # A pair of items of one question has the gate of that question once; all other pairs have the
+    # gates of both questions.
     indicators = list_pair_indicators(gated)
     codes = PairCodes(gated, indicators)
     codes.add(packed, size=len(sent))

@@ -103,7 +103,7 @@ def test_all_pairs_are_correlated_with_adjusted_p_values() -> None:
     ]  # fmt: skip
     table = compute(ask(wave, Kind.TABLE, "q1", "q3")).result
     assert table is not None
-    # Pearson's test and the likelihood ratio are close.
+    # The p-values of Pearson's test and of the likelihood-ratio test are close.
     assert pairs[1]["p_value"] == pytest.approx(table["test"]["p_value"], rel=0.01)
     assert pairs[1]["method"] == "pearson"
     assert pairs[1]["together"] == (table["phi"]["estimate"] > 0)
@@ -189,7 +189,7 @@ def test_a_comparison_is_retried_after_a_temporary_failure_and_a_pause(
     with monkeypatch.context() as patch:
         fail(patch, OperationalError("database is locked"))
         assert compute(found).state == Comparison.State.WAITING
-        assert not run_comparison(comparison_id=found.pk)  # not at once
+        assert not run_comparison(comparison_id=found.pk)  # there is no second attempt at once
     assert "database is locked" in caplog.text
     let_the_pause_pass()
     assert compute(found).state == Comparison.State.DONE
@@ -201,7 +201,7 @@ def test_a_comparison_that_keeps_failing_is_abandoned_until_it_is_requested_agai
     wave = make_answered_wave()
     found = ask(wave, Kind.TABLE, "q1", "q2")
     with monkeypatch.context() as patch:
-        # A fault in our code says nothing about the data, whatever its type.
+        # A fault in our code reveals nothing about the data, whatever the type of the exception.
         fail(patch, np.linalg.LinAlgError("SVD did not converge"))
         for _ in range(MAX_ATTEMPTS):
             assert compute(found).state == Comparison.State.WAITING
@@ -274,7 +274,7 @@ def test_codes_that_no_answers_can_have_produced_are_reported() -> None:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
     process(wave)
     wave.refresh_from_db()
-    # Each question alone is fine; only their combination is impossible.
+    # Each question alone is plausible; only their combination is impossible.
     assert not any(row["alarm"] for row in snapshot_of(wave).estimates)
     for kind, names in ((Kind.TABLE, ["q1", "q2"]), (Kind.PAIRS, [])):
         found = compute(ask(wave, kind, *names))
@@ -344,7 +344,7 @@ def test_only_the_newest_comparisons_are_kept(monkeypatch: pytest.MonkeyPatch) -
     old = compute(ask(wave, Kind.TABLE, "q2", "q1"))
     new = [ask(wave, Kind.TABLE, *names) for names in (("q1", "q3"), ("q2", "q3"))]
     assert old not in Comparison.objects.all()
-    # Comparisons that are still waiting stay.
+    # Comparisons that are still waiting are kept.
     assert set(Comparison.objects.all()) == {waiting, *new}
 
 

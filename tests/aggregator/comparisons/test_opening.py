@@ -1,4 +1,4 @@
-"""A sealed half is tested once, also if a backup from before the test is restored."""
+"""A sealed half is tested once, even if a backup from before the test is restored."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def wave() -> Wave:
 
 
 def ask(wave: Wave, *claims: Claim) -> SealedHalf:
-    """Ask for the test of these claims instead of those that are written down, and open."""
+    """Ask for the test of these claims instead of those written down, and open the half."""
     half = SealedHalf.objects.get(wave=wave)
     for claim in (FIRST, OTHER):
         remove_claim(wave=wave, claim=claim)
@@ -61,7 +61,7 @@ def ask(wave: Wave, *claims: Claim) -> SealedHalf:
 
 
 def restore(wave: Wave) -> None:
-    """Do what a backup from before the test does to the database."""
+    """Change the database as restoring a backup from before the test does."""
     half = SealedHalf.objects.get(wave=wave)
     Batch.every.filter(wave=wave, number__gt=half.through_batch).update(is_held=True)
     Comparison.objects.filter(wave=wave).delete()
@@ -81,14 +81,14 @@ def test_after_a_restore_only_the_same_claims_are_tested_with_the_same_result(wa
     before = findings(wave)
     assert list_differences() == []
     restore(wave)
-    assert list_differences() == []  # the claims are those of the test
+    assert list_differences() == []  # the recorded claims are those that were tested
     for others in ([FIRST], [OTHER], [FIRST, Claim(names=("q2", "q3"), is_higher=True)]):
         half = ask(wave, *others)
         assert (half.opened_on, half.obstacle) == (None, TESTED_BEFORE)
         assert Batch.every.filter(wave=wave, is_held=True).exists()
         assert not Comparison.objects.exists()
         remove_claim(wave=wave, claim=others[-1])
-    assert list_differences() == []  # the owner knows
+    assert list_differences() == []  # the obstacle tells the owner
     assert ask(wave, OTHER, FIRST).opened_on  # in another order
     assert findings(wave) == before
     assert list_differences() == []

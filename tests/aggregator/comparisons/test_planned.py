@@ -147,7 +147,8 @@ def test_the_list_has_findings_whose_intervals_hold_for_all_planned() -> None:
     assert (first.title, second.title) == ("Q1 by Q2", "Q3 by Q1")
     assert first.sentence.startswith("Yes to Q2: ")
     assert isinstance(first.result, TwoQuestionsResult)
-    # Closed by hand after three looks: each interval also holds for all of them.
+    # The survey was closed by hand after three looks, so each interval holds for all of them
+    # together.
     assert first.result.together == Together(family=2, looks=len(list_looks_before_close(wave)))
     assert first.result.difference.level > simultaneous_level(0.95, shares=2)
     assert (first.verdict, second.verdict) == (f"{RELATED}.", f"{MAY_BE_INDEPENDENT}.")

@@ -59,7 +59,7 @@ CHOICES: tuple[tuple[Comparison.Kind, list[str]], ...] = (
     (Kind.PAIRS, []),
 )
 
-SECONDS = re.compile(r"[\d,.]+ s(econds)?\b")  # since the last sweep
+SECONDS = re.compile(r"[\d,.]+ s(econds)?\b")  # the time since the last sweep changes
 
 
 def make_open_wave() -> Wave:
@@ -76,7 +76,7 @@ def list_held(wave: Wave) -> list[Batch]:
 
 
 def observe(wave: Wave) -> dict[str, object]:
-    """Compute everything again, then read all that anybody can read, and what is stored."""
+    """Compute everything again, then read all that anybody can read and all that is stored."""
     wave.snapshots.update(method_version=0)
     update_snapshot(wave_id=wave.pk)
     Comparison.objects.update(state="waiting", result=None, attempts=0)
@@ -149,7 +149,8 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test() -> None:
     assert before["differences"] == []
     rewrite(list_held(wave), shift=1)
     assert find_changed(before, observe(wave)) == set()
-    # What is read does depend on reports: on the open half, and after the test on all.
+    # What is read does depend on reports: on those of the open half, and after the test on all
+    # reports.
     rewrite(list(wave.batches.all()), shift=1)
     changed = find_changed(before, observe(wave))
     assert changed >= {"owner", "files", "comparisons", "results", "snapshots"}
@@ -201,7 +202,7 @@ def test_rows_groups_and_the_public_page_wait_for_the_test() -> None:
 
 
 def test_no_figure_of_a_half_describes_fewer_people_than_the_crowd() -> None:
-    """Subtracting the open half from all gives the sealed half, so both must reach the crowd."""
+    """Subtracting one half from all reports gives the other, so both must reach the crowd."""
     wave = make_divided_wave(people=400, people_expected=400, display_minimum=160)
     snapshot = newest_snapshot(wave)
     assert snapshot is not None

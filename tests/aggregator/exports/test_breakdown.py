@@ -1,4 +1,4 @@
-"""The file of a breakdown has every figure of the page, in full precision."""
+"""The file of a breakdown contains every figure of the page, in full precision."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def read_file(survey: Survey, kind: str, *, folder: str = "results") -> list[dic
 
 
 def read_codebook(survey: Survey, *, folder: str = "results") -> list[dict[str, str]]:
-    """Return what the codebook says about reports.csv."""
+    """Return the rows of the codebook that explain reports.csv."""
     rows = read_file(survey, "codebook", folder=folder)
     return [row for row in rows if row["kind"] != RELIABILITY_COLUMN]
 
@@ -54,9 +54,10 @@ def send(wave: Wave, rows: list[bytes]) -> Survey:
 
 @pytest.fixture
 def study() -> Survey:
-    """Every type of question, rules, refusals and a random part; declared groups of 700 and 500.
+    """Make a survey with every type of question, rules, refusals, and five blocks drawn of six.
 
-    There are six ways of drawing five of six blocks, so each combination has more than thirty.
+    There are declared groups of 700 and 500 people. Five of six blocks can be drawn in six ways, so
+    each combination has more than thirty people.
     """
     survey = make_survey(questions=(), drawn=5, display_minimum=10)
     STUDY.add_questions(survey)
@@ -120,9 +121,9 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert codebook["q6_2_randomized", "1"]["part"] == "Medicine"
     assert codebook["q8_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
     assert "Not randomized" in codebook["q1", "1"]["randomization"]
-    # The information text has no number on respondents' pages.
+    # The information text has no question number on respondents' pages.
     assert {row["question_number"] for row in codebook.values() if row["question"] == "q8"} == {"8"}
-    # A question and those that depend on it are in one block.
+    # A question and those that depend on it share a block.
     blocks = {row["question"]: row["block"] for row in codebook.values()}
     assert blocks["q2"] == blocks["q3"] != blocks["q4"]
     rounded = codebook["q3_rounded_up_randomized", "0"]["randomization"]
@@ -137,7 +138,7 @@ def test_the_codebook_of_files_of_blocks_has_no_empty_cells_and_no_background() 
     options = ["North", "South"]
     add_question(survey=survey, type=Type.DECLARED, text="Where?", options=options)
     wave = open_survey(survey=survey)
-    # Few drew the last question, so no file has it, but the codebook explains its codes.
+    # Few people drew the last question, so no file has it, but the codebook explains its codes.
     rows = [
         bytes([*(number % 2 if one == place else NOT_DRAWN for one in range(4)), number % 2])
         for place, people in enumerate((40, 40, 40, 10))
@@ -180,7 +181,7 @@ def test_the_last_rows_explain_the_classes_of_reliability() -> None:
     assert "wider than 50 points" in rows[2]["meaning"]
 
 
-# A scale that an earlier version froze; its points are now codes of missing answers.
+# A scale that an earlier version froze; its points have since become codes of missing answers.
 OLD_SCALE = {
     "name": "q2", "type": "scale", "text": "How cold?", "k": 7, "flips": 25,
     "threshold": 1431655765, "minimum": -99, "maximum": -95, "refusal": True,

@@ -1,4 +1,4 @@
-"""Packed rows stay distinct, sort like their numbers, and become CSV lines."""
+"""Packed rows stay distinct, sort as their numbers do, and become CSV lines."""
 
 from __future__ import annotations
 

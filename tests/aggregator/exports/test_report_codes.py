@@ -40,7 +40,7 @@ def read_column(question: ManifestQuestion, *, place: int = 0) -> ReportColumn:
 
 
 def codes_of(column: ReportColumn) -> dict[int, int | None]:
-    """The codes in the file, by code as sent."""
+    """Map each code as sent to the code in the file."""
     return {sent: code.written for code in column.codes for sent in code.sent}
 
 

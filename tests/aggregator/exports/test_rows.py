@@ -64,7 +64,7 @@ def add_groups(survey: Survey, number: int, options: Sequence[str] = EIGHT) -> N
 
 
 def list_expected(results: Results, number: str = "") -> Iterator[Row]:
-    """Write each sealed report as it must be in the file, without the code that is tested."""
+    """Yield each sealed report as it must be in the file, without using the tested code."""
     layout = Columns.of(results.manifest)
     background = read_background(RowsFile.objects.get(wave=results.wave).chosen or [])
     columns = list_columns(results.manifest)
@@ -92,7 +92,7 @@ def list_expected(results: Results, number: str = "") -> Iterator[Row]:
 
 
 def count_known(results: Results, rows: Sequence[Row]) -> Counter[tuple[str, ...]]:
-    """Count the combinations of what anybody may know: declared codes and which cells are empty."""
+    """Count the combinations of what others may know: declared codes and which cells are empty."""
     columns = list_columns(results.manifest)
     declared = [one.name for one in columns if one.question.is_declared and one.name in rows[0]]
     drawn = [one.name for one in columns if not one.question.is_declared and one.name in rows[0]]
@@ -168,7 +168,7 @@ def test_where_few_drew_the_same_8_of_16_questions_each_has_a_file_of_its_own() 
 
 
 def draw_two_of_three(*people: int) -> Results:
-    """`people` counts who drew all of three blocks but the last, the second and the first."""
+    """Send reports; `people` counts those without the last, the second and the first block."""
     survey = make_survey(questions=("Ill?", "Late?", "Sad?"), drawn=2)
     wave = open_survey(survey=survey)
     for (one, other), count in zip([(0, 1), (0, 2), (1, 2)], people, strict=True):
@@ -240,7 +240,7 @@ def test_a_survey_of_declared_questions_only_has_rows_of_large_combinations(
 
 
 def send_groups(*sizes: int) -> Wave:
-    """Ask the groups first, so that lines not sorted as text would distinguish them."""
+    """Ask for the groups first: if lines were not sorted as text, they would reveal groups."""
     survey = make_survey(questions=(), display_minimum=30)
     add_groups(survey, 1, [f"Ward {number}" for number in range(len(sizes))])
     add_question(survey=survey, text="Ill?")

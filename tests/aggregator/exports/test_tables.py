@@ -1,4 +1,4 @@
-"""CSV files: correct when read back, harmless in spreadsheets, written in little memory."""
+"""CSV files: correct when read back, harmless in spreadsheets, and written with little memory."""
 
 from __future__ import annotations
 

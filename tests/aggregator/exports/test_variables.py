@@ -1,4 +1,4 @@
-"""Surveys with variables use them in all files; files of earlier surveys keep every byte."""
+"""Surveys with variable names use them in all files; files of earlier surveys keep every byte."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BEFORE = {
 def field(*, named: bool) -> Survey:
     survey = make_survey(questions=(), display_minimum=10)
     STUDY.add_questions(survey)
-    if not named:  # as before variables existed
+    if not named:  # as all surveys were before variables existed
         survey.questions.update(name="")
     wave = open_survey(survey=survey)
     send_people(wave, people=300)

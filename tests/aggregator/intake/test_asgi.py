@@ -1,4 +1,4 @@
-"""The ASGI entry of the intake: caps, deadlines and the same replies as through Django."""
+"""The ASGI entry of the intake: caps, deadlines, and the same replies as through Django."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_half_sent_bodies_hold_only_so_much_together() -> None:
 
 
 async def send_half(entry: Entry, gone: asyncio.Event) -> int:
-    """Send a part of a body until `gone`; return the status, or 0 without a reply."""
+    """Send part of a body and wait for `gone`; return the status, or 0 if no reply came."""
     messages: list[Any] = [{"type": "http.request", "body": b"x" * PART, "more_body": True}]
     status = 0
 

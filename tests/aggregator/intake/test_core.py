@@ -180,19 +180,19 @@ def test_any_other_spelling_is_refused(mangle) -> None:  # type: ignore[no-untyp
         (b'"manifest":', b'"manifest":"x","manifest":'),
         (b'"id":', b'"id":"x","id":'),
         (b'"symbols":', b'"symbols":"AAA","symbols":'),
-        # Numbers, and words that JSON parsers read as 1 or as another number.
+        # Numbers, and words that JSON parsers may read as 1 or as another number.
         *(
             (b'"format":1', b'"format":' + value)
             for value in (b"NaN", b"Infinity", b"1.0", b"1e0", b"01", b"true", b"null", b'"1"')
         ),
         (b'"BAB"', b"NaN"),
-        # Not UTF-8: a lone continuation byte, an overlong A, half a surrogate pair, an invalid
-        # byte.
+        # Bytes that are not UTF-8: a lone continuation byte, an overlong A, half a surrogate pair,
+        # an invalid byte.
         *(
             (b'"BAB"', b'"B' + wrong + b'B"')
             for wrong in (b"\x80", b"\xc1\x81", b"\xed\xa0\x80", b"\xff")
         ),
-        # 0, 31 and 33 bytes in valid base64url, and lengths that base64url cannot have.
+        # Ids of 0, 31 and 33 bytes in valid base64url, and of lengths that base64url cannot have.
         *(
             (b'"' + name + b'":"[^"]*"', b'"' + name + b'":"' + b"A" * length + b'"')
             for name in (b"manifest", b"id")

@@ -11,7 +11,7 @@ from aggregator.intake.gathering import Gatherer
 
 
 class Recorder:
-    """Doubles numbers, slowly enough for others to arrive meanwhile."""
+    """A receiver that doubles numbers so slowly that others arrive in the meantime."""
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []

@@ -78,7 +78,7 @@ def test_no_address_is_stored_and_everything_expires(
     admit(redis_server, ["192.0.2.77", "2001:db8:77::1"])
     names = content.keys("*")
     assert isinstance(names, list)
-    assert len(names) == 5  # the key, one counter for IPv4 and three for IPv6
+    assert len(names) == 5  # the key, one counter for IPv4, and three counters for IPv6
     for name in names:
         assert isinstance(name, bytes)
         value = content.get(name)
@@ -107,7 +107,7 @@ def test_wider_ipv6_networks_may_send_more_but_not_without_end(
     waits = [wait for (wait,) in admit(redis_server, *([address] for address in addresses))]
     assert waits[:most] == [0] * most
     assert all(1 <= wait <= limiter.WINDOW_SECONDS for wait in waits[most:])
-    # In one group, mixed with others, the result is the same.
+    # In one group with other addresses, the result is the same.
     content.flushall()
     mixed = [
         address for pair in zip(addresses, ["192.0.2.1"] * 200, strict=True) for address in pair

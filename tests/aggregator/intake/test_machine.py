@@ -58,7 +58,7 @@ MOMENTS = st.sampled_from(
     [*(sign * n for n in range(1, 7) for sign in (1, -1)), "before the commit", "after the commit"]
 )
 EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE", "suite") == "suite" else 1000
-# Events in all histories together; the end of the test checks that they were enough.
+# Events in all histories together; the test finally checks that there were enough of each.
 seen: Counter[str] = Counter()
 
 
@@ -98,7 +98,7 @@ class IntakeMachine(RuleBasedStateMachine):
             ]
         )
         self.drawn = 0
-        self.outbox: list[bytes] = []  # bodies that some browser drew, sent or not
+        self.outbox: list[bytes] = []  # bodies that some browser drew, whether sent or not
         self.unanswered: set[bytes] = set()
         self.acknowledged: set[bytes] = set()
 
@@ -145,7 +145,7 @@ class IntakeMachine(RuleBasedStateMachine):
     @has_reports
     @rule(fresh=st.lists(WHICH_WAVE, max_size=4), again=st.lists(NUMBERS, max_size=6))
     def upload_a_mixture(self, fresh: list[int], again: list[int]) -> None:
-        """Upload new reports, old reports and copies, for several waves, in one commit."""
+        """Upload new reports, old reports and copies in one commit, for several waves."""
         group = [self.old(number) for number in again] + [self.draw(wave) for wave in fresh]
         group += [self.forge(body, number) for body, number in zip(group[::2], again, strict=False)]
         self.take_group(group)
@@ -192,7 +192,7 @@ class IntakeMachine(RuleBasedStateMachine):
     def flip_a_bit(self, wave: int, number: int, place: int, bit: int) -> None:
         body = bytearray(self.old(number) if self.outbox and number % 2 else self.draw(wave))
         body[place % len(body)] ^= 1 << bit
-        if self.post(bytes(body)) == 201:  # another canonical id: a report like any other
+        if self.post(bytes(body)) == 201:  # another canonical id makes a report like any other
             self.outbox.append(bytes(body))
 
     @rule(wave=WHICH_WAVE, number=NUMBERS, change=st.integers(0, 4))
@@ -240,7 +240,7 @@ class IntakeMachine(RuleBasedStateMachine):
         times=st.sampled_from([1, 99]),
     )
     def lose_the_database(self, wave: int, statement: int, times: int) -> None:
-        """Lose the database, briefly (unnoticed) or longer (503, and nothing is stored)."""
+        """Lose the database briefly (unnoticed), or for longer (503, and nothing is stored)."""
         body = self.draw(wave)
         self.unanswered.add(body)
         error = OperationalError("server closed the connection unexpectedly")
@@ -351,7 +351,7 @@ class IntakeMachine(RuleBasedStateMachine):
             own = [batch for batch in batches if batch.wave_id == row.pk]
             self.check_batches(own, wave)
             if own and not wave.ending:
-                assert len(wave.raw) >= K  # a full batch remains for closing
+                assert len(wave.raw) >= K  # a full batch remains for the close
             assert sealing.count_acknowledged(row) == wave.acknowledged
 
     def check_batches(self, batches: list[Batch], wave: ModelWave) -> None:
@@ -392,7 +392,7 @@ class IntakeMachine(RuleBasedStateMachine):
 
 
 def walk_rare_paths(machine: IntakeMachine) -> None:
-    """Walk through rare parts of random histories: too early, the cap, the closing date."""
+    """Visit the parts that random histories rarely reach: too early, the cap, the closing date."""
     machine.move_the_clock(days=-1)
     machine.upload(wave=1)
     machine.move_the_clock(days=1)
@@ -414,8 +414,8 @@ def test_every_history_ends_with_each_acknowledged_report_counted_once() -> None
     run_state_machine_as_test(
         Machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40)
     )
-    print(dict(seen))  # the events, for anyone who changes this test
-    # Histories without these events would prove nothing about them.
+    print(dict(seen))  # for anyone who changes this test
+    # Histories without these events would prove nothing about the events.
     assert {"200", "201", "409", "410", "422", "425", "503"} <= seen.keys()
     for what in ("recording", "sealing"):
         assert {f"{what} undone", f"{what} done"} <= seen.keys()

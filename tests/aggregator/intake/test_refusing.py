@@ -57,7 +57,7 @@ def test_the_whole_group_gets_503_after_any_failure(
 def test_an_unreadable_manifest_delays_only_its_own_reports(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """This happens when a process finds a wave that a newer version opened."""
+    """This happens when a process meets a wave that a newer version opened."""
     old, new = make_wave(), make_wave(title="Written by a newer version")
     read = parse_manifest
 
@@ -80,7 +80,7 @@ def test_an_unreadable_manifest_delays_only_its_own_reports(
     assert (b"retry-after", b"5") in second[0]["headers"]
     assert json.loads(second[1]["body"])["type"] == "/problems/unavailable"
     assert "KeyError" in caplog.text
-    monkeypatch.undo()  # upgraded
+    monkeypatch.undo()  # the process is upgraded
     assert call(chunks(report(new, report_id=b"\1" * 32)))[0] == 201
 
 

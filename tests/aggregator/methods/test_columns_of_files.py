@@ -1,4 +1,4 @@
-"""The methods explain every column of breakdowns and of releases, and no other."""
+"""The methods explain every column of the files of breakdowns and releases, and no other column."""
 
 from __future__ import annotations
 

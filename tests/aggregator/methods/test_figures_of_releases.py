@@ -1,4 +1,4 @@
-"""The figures that the methods give for releases are what the code computes."""
+"""The figures that the methods state for releases are those that the code computes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rows_of(section: str) -> list[list[str]]:
 
 
 def short(value: float, digits: int = 3) -> str:
-    """Write .125 as the document does."""
+    """Write .125 without the leading zero, as the document does."""
     return f"{value:.{digits}f}".removeprefix("0")
 
 

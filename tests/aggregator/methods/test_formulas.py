@@ -33,7 +33,7 @@ def test_every_formula_of_a_chapter_is_converted(name: str) -> None:
     assert "$" not in html
     for formula in re.findall(r"<math.*?</math>", html, re.DOTALL):
         tree = ElementTree.fromstring(formula)
-        # The library leaves commands that it does not know as they were written.
+        # The library leaves unknown commands as they were written.
         assert not re.search(r"[\\&$_]", "".join(tree.itertext())), formula
         assert "style" not in formula.replace("mstyle", "").replace("displaystyle", "")
         assert not any("href" in element.attrib for element in tree.iter())

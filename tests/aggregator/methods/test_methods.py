@@ -38,7 +38,7 @@ def test_every_heading_appears_once_in_all_chapters() -> None:
     sections = [each for chapter in CHAPTERS for each in (chapter.lead, *chapter.sections)]
     anchors = [section.anchor for section in sections]
     assert len(anchors) == len(set(anchors)) > 60
-    # Addresses are found without rendering, and are the same.
+    # Without rendering, the same addresses are found.
     assert list_anchors() == {section.anchor: section.chapter for section in sections}
 
 
@@ -52,7 +52,7 @@ def test_every_link_from_a_page_leads_to_a_method() -> None:
     for package in ("aggregator", "surveys"):
         for module in (ROOT / package).rglob("*.py"):
             named |= set(re.findall(r'anchor="([a-z-]+)"', module.read_text()))
-    named -= {"start", "middle", "end"}  # of texts in charts
+    named -= {"start", "middle", "end"}  # these anchor text in charts
     assert len(named) > 3
     assert named <= set(list_anchors())
 
@@ -60,7 +60,8 @@ def test_every_link_from_a_page_leads_to_a_method() -> None:
 def test_a_link_names_the_chapter_of_its_section() -> None:
     assert method_url("standard-error") == "/methods/one-question#standard-error"
     assert method_url("peeking") == "/methods/peeking#peeking"
-    # Readers find the contents; in tests, tests/conftest.py makes a wrong anchor an error.
+    # For readers, a wrong anchor leads to the contents; in tests, tests/conftest.py makes it an
+    # error.
     assert address_of_contents("no-such-section") == "/methods"
     with pytest.raises(AssertionError, match="no-such-section"):
         method_url("no-such-section")

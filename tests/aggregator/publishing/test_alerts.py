@@ -1,4 +1,4 @@
-"""Alerts: planned in a draft, looked at once a day, and told once or never."""
+"""Alerts: planned in a draft, looked at once a day, and given once or never."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
-    """Draw looks without noise, so that counts decide; other tests are about the noise."""
+    """Draw looks without noise, so that counts alone decide; other tests cover the noise."""
     settings.RELEASES = tmp_path
 
     def prepare(plan: Any) -> AlertSampler:
@@ -177,7 +177,7 @@ def test_looks_end_after_a_year_and_a_clock_set_back_makes_none(
     while wave.releases.get().state == "watching":
         clock.move(1)
         looks += look(wave).looked_on == clock.now.date()
-    assert looks == most - 1  # the close would have been another look
+    assert looks == most - 1  # the close would have made one more look
     assert wave.releases.get().result == {"alert": False}
 
 
@@ -220,17 +220,17 @@ def test_a_restored_database_never_looks_again_at_what_was_told(
     kept = look(wave)
     path = find_file(tmp_path, bytes(wave.manifest_hash))
     clock.move(1)
-    append_key(path, kept.key)  # the alert was given after the backup
+    append_key(path, kept.key)  # the alert was given after the backup was made
     lost = look(wave)
     assert (lost.state, lost.problem) == ("lost", NEVER_AGAIN)
-    # A backup from before the first look: its threshold is gone, and looks may be known.
+    # In a backup from before the first look, the threshold is missing, and looks may be known.
     other = start()
     append_key(
         find_file(tmp_path, bytes(other.manifest_hash)),
         name_start(other.releases.get().key),
     )
     assert look(other).state == "lost"
-    # A backup from before the alert was charged.
+    # A backup from before the alert was charged is noticed too.
     third = start()
     append_key(find_file(tmp_path, bytes(third.manifest_hash)), "0" * 32)
     assert look(third).problem == CONTRADICTED

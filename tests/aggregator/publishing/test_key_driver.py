@@ -86,7 +86,7 @@ def field(rows: list[bytes], *planned: ReleaseRequest, **settings: Any) -> Wave:
     return wave
 
 
-# What may be asked for
+# Which key drivers may be requested
 
 
 def test_a_key_driver_is_about_questions_to_which_everyone_says_yes_or_no() -> None:
@@ -174,7 +174,7 @@ def test_the_label_says_what_is_kept_of_too_few() -> None:
 
 
 def expect(rows: list[bytes]) -> tuple[list[int], dict[tuple[str, str], int]]:
-    """Count the cells of q2 by q1, and agreements, from the sent rows."""
+    """Count the cells of q2 by q1, and the agreements, from the rows that were sent."""
     cells = [sum((row[1], row[0]) == cell for row in rows) for cell in np.ndindex(2, 2)]
     agreeing = {
         ("q1", "q2"): sum(row[0] == row[1] for row in rows),
@@ -289,7 +289,7 @@ def test_a_worker_draws_it_whatever_came(reports: int) -> None:
 def test_the_same_is_public_however_many_came(
     reports: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compared with a survey that nobody answered, with draws that do not depend on counts."""
+    """Draws here ignore counts, so the pages must equal those of a survey that nobody answered."""
 
     def prepare(plan: ReleasePlan) -> Sampler:
         is_choice = plan.mechanism == Mechanism.PERMUTE_AND_FLIP
@@ -322,7 +322,7 @@ def test_the_same_is_public_however_many_came(
 
 
 def test_one_that_was_not_planned_is_refused() -> None:
-    """Below K reports it could not be drawn, so its drawing would reveal that K people came."""
+    """Below K reports, it could not be drawn, so drawing it would reveal that K people came."""
     wave = field(ROWS * 8)
     with pytest.raises(NotReleasable, match="must be planned before the survey opens"):
         reserve_release(wave=wave, request=PLAN)
@@ -348,7 +348,7 @@ def show(rule: int, *cells: int) -> KeyDriverFigures:
 
 
 def test_a_rule_is_shown_beside_the_better_constant() -> None:
-    """λ = .58, so .82 agree; .4 of the codes are Yes, so .3 say Yes and “always No” has .7."""
+    """λ = .58, so .82 agree; .4 of the codes are Yes, so .3 say Yes and .7 say No."""
     found = show(0, 390, 210, 210, 190)
     assert (found.is_enough, found.people, found.is_clear) == (True, 1000, False)
     rule, constant = found.rows
@@ -367,7 +367,7 @@ def test_a_rule_is_shown_beside_the_better_constant() -> None:
     assert (opposite.rows[0].key, opposite.says_same) == ("q1_opposite", False)
 
 
-# Chance names a rule that is no better than the constant, or names a constant.
+# By chance, a rule is named that is no better than the constant, or a constant is named.
 @pytest.mark.parametrize(
     ("rule", "cells"), [(0, (400, 300, 200, 100)), (5, (700, 300)), (4, (700, 300))]
 )
@@ -381,7 +381,7 @@ def test_none_is_shown_where_no_rule_beats_the_constant(rule: int, cells: tuple[
 
 
 def test_too_few_by_the_noisy_number_show_nothing() -> None:
-    """10 b √2 with b = 4."""
+    """The least number is 10 b √2 with b = 4."""
     assert not show(0, 14, 14, 14, 14).is_enough
     assert show(0, 15, 14, 14, 14).is_enough
     assert (show(0, -9, 3, 3, 2).people_needed, show(0, -9, 3, 3, 2).people) == (57, 0)
@@ -391,7 +391,7 @@ def test_too_few_by_the_noisy_number_show_nothing() -> None:
 
 @pytest.mark.parametrize(("people", "truth"), [(60, 0.5), (400, 0.05), (1000, 0.9)])
 def test_intervals_cover_the_truth_whichever_rule_is_named(people: int, truth: float) -> None:
-    """The intervals of all rules together promise at least .95, with noise of b = 4."""
+    """All intervals together cover at least .95, whichever rule is named, at a noise of b = 4."""
     generator, sampler, runs = np.random.default_rng(people), IntegerSampler(Random(3)), 1_500
     own = np.array([[0.75, 0.25], [0.25, 0.75]])
     shown = np.kron(own, own) @ (np.array([truth, 1 - truth, 1 - truth, truth]) / 2)
@@ -409,7 +409,7 @@ def test_intervals_cover_the_truth_whichever_rule_is_named(people: int, truth: f
 
 
 def test_readers_learn_what_the_whole_loss_allows() -> None:
-    """A replaced code is one report less and one more, in both draws."""
+    """In both draws, a replaced code means one report less and one report more."""
     release = plan(MANIFEST, *PLAN.questions, kind=KEY_DRIVER, epsilon=50)
     lines = reader_epsilons(MANIFEST, [release])
     assert [line.question.name for line in lines] == ["q1", "q2", "q3"]
@@ -477,7 +477,7 @@ def test_closing_twice_notes_the_counts_once() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_one_person_more_loses_no_more_from_the_intake_to_the_result() -> None:
-    """The person's codes agree only with the second predictor; the event is fixed beforehand."""
+    """The person's code of q2 agrees only with that of q3; the event was fixed beforehand."""
     crowd = [b"\0\0\0", b"\1\1\1"] * 20
     events = []
     for rows in (crowd, [*crowd, b"\0\1\1"]):

@@ -30,7 +30,7 @@ class Front(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self._open: list[bool] = []  # whether each element is marked
+        self._open: list[bool] = []  # whether each open element is marked
         self._language: str | None = None
         self.texts: set[str] = set()
         self.feed(page)
@@ -60,7 +60,7 @@ def in_language(survey: Survey, language: str) -> str:
 
 @pytest.fixture
 def wave() -> Wave:
-    """Make a survey with everything that its page may say, and all of its cap spent."""
+    """Make a survey with everything that its page may say, and spend its whole cap."""
     wave = make_released(*OTHERS)
     ledger = ReleaseLedger.objects.get()
     ledger.suspended, ledger.spent_hundredths = "restored", ledger.cap_hundredths
@@ -105,9 +105,9 @@ def test_the_survey_s_own_language_comes_first_and_others_are_one_link_away(wave
     assert page.count("?lang=") == len(OTHERS)
     own = read(wave.survey)
     assert read(wave.survey, language="en") == own
-    assert read(wave.survey, language="tlh") == own  # not offered
+    assert read(wave.survey, language="tlh") == own  # this language is not offered
     response = Client().get(path, headers={"accept-language": "ar"})
-    assert response.content == own  # the address alone decides
+    assert response.content == own  # only the address decides the language
 
 
 def test_each_language_is_stored_under_a_key_of_its_own(wave: Wave) -> None:

@@ -1,4 +1,4 @@
-"""With and without one person, all that anyone can request differs only by what was drawn.
+"""With and without one person, all that anyone can request differs only in what was drawn.
 
 Two surveys differ by one report. What a worker drew from one of them is put into both, hundreds of
 times; then every public byte, status, header and address must be equal. The addresses therefore
@@ -75,7 +75,7 @@ def close_with(people: int, slug: str) -> Wave:
 
 
 def visit(wave: Wave, *paths: str) -> list[Reply]:
-    """Fetch addresses as a visitor does; remove what names the survey."""
+    """Fetch addresses as a visitor does, and remove what names the survey."""
     StoredText.objects.all().delete()  # so that each page is made again
     own = re.compile(f"{wave.survey.slug}|{wave.manifest_hash_hex[:8]}[0-9a-f]*")
     replies = []
@@ -115,5 +115,5 @@ def test_one_person_changes_nothing_but_what_was_drawn(
         assert replies[0] == replies[1]
         assert {status for status, _, _ in replies[0]} == {200}
         seen.add(replies[0][0][2])
-    # The file shows the draws, unless they say that there are too few people.
+    # The file shows the draws, unless it says that there are too few people.
     assert people < 60 or len(seen) > DRAWS // 16

@@ -1,4 +1,4 @@
-"""Two surveys that differ by one person, each from the intake to the figure that readers see.
+"""Two surveys that differ by one person, followed from the intake to the figures that readers see.
 
 Nothing is taken from a plan here: reports are sent, sealed and counted, a release is charged to the
 ledger, and what a worker would draw once is drawn many times. Events are fixed beforehand. OpenDP
@@ -60,7 +60,7 @@ def draw_cells(release: Release, *, runs: int = RUNS) -> NDArray[np.int64]:
 
 
 def cells_of(wave: Wave, row: bytes) -> list[int]:
-    """Return the places of a report's cells among the cells of a table of all questions."""
+    """Return the positions of a report's cells in a table of all questions."""
     places, start = [], 0
     for symbol, code in zip(wave.description.symbols, row, strict=True):
         if code != NOT_DRAWN:
@@ -70,7 +70,7 @@ def cells_of(wave: Wave, row: bytes) -> list[int]:
 
 
 def true_cells(wave: Wave, crowd: Sequence[bytes]) -> list[int]:
-    """Count how often each code was sent."""
+    """Count how often each code was sent, before any noise."""
     return [
         sum(row[place] == code for row in crowd)
         for place, symbol in enumerate(wave.description.symbols)
@@ -81,9 +81,9 @@ def true_cells(wave: Wave, crowd: Sequence[bytes]) -> list[int]:
 def measure_person(
     fewer: Wave, more: Wave, crowd: Sequence[bytes], row: bytes, *, runs: int = RUNS
 ) -> float:
-    """Measure what a table of all questions loses about whether a person took part.
+    """Measure what a table of all questions reveals about whether a person took part.
 
-    In the event, each of the person's cells is above its count without the person.
+    The event is that each of the person's cells is above its count without the person.
     """
     own = cells_of(fewer, row)
     known = np.array(true_cells(fewer, crowd))[own]
@@ -112,7 +112,7 @@ def test_three_people_more_are_noticed_by_the_same_audit() -> None:
 
 @pytest.mark.long
 def test_one_person_more_whose_subset_is_the_largest_loses_no_more_than_was_charged() -> None:
-    """Each person is asked two of three blocks; a select-several block has three codes."""
+    """Each person is asked two of three blocks; the block of “select several” has three codes."""
     crowd = [b"\0\1\0\1\xff", b"\xff\0\1\1\0", b"\1\xff\xff\xff\1"] * 15
     person = b"\1\1\1\1\xff"
 
@@ -130,7 +130,7 @@ def test_one_person_more_whose_subset_is_the_largest_loses_no_more_than_was_char
 
 
 def test_whether_there_are_enough_people_is_decided_on_noisy_ones() -> None:
-    """With the exact number, 20 people would always be enough and 19 never."""
+    """If the exact number decided, 20 people would always be enough, and 19 never."""
     crowd = [bytes([number % 2]) for number in range(20)]
     fewer, more = (make_released_wave(rows=rows, questions=1) for rows in (crowd[1:], crowd))
     events = [
@@ -142,7 +142,7 @@ def test_whether_there_are_enough_people_is_decided_on_noisy_ones() -> None:
 
 
 def _read_many(wave: Wave, event: Callable[[QuestionFigures], bool], *, runs: int = 3000) -> Bools:
-    """Draw a release many times, and read its figures as the page does."""
+    """Draw a release many times, and read its figures as the public page does."""
     release, manifest = reserve(wave, hundredths=50), wave.description
     draw, found = _Draw(release), []
     for _ in range(runs):
@@ -161,7 +161,7 @@ def _read_many(wave: Wave, event: Callable[[QuestionFigures], bool], *, runs: in
 def test_one_person_more_loses_no_more_in_a_choice(
     kind: ReleaseKind, counts: tuple[int, ...], code: int, least: float
 ) -> None:
-    """The person has code 0; with the person, another code is chosen less often."""
+    """The person sends code 0, so that another code is chosen less often."""
     crowd = [bytes([place]) * count for place, count in enumerate(counts)]
     rows = [bytes([place]) for place in b"".join(crowd)]
 
@@ -174,7 +174,7 @@ def test_one_person_more_loses_no_more_in_a_choice(
 
     events = []
     for wave in (make(rows), make([*rows, b"\0"])):
-        reserve(wave)  # the table that a choice needs
+        reserve(wave)  # the table on which a choice is based
         draw = _Draw(reserve(wave, kind=kind))
         events.append(np.array([draw.draw()["code"] == code for _ in range(RUNS)]))
     assert least < measure_loss(*events) <= 1
@@ -182,13 +182,14 @@ def test_one_person_more_loses_no_more_in_a_choice(
 
 @pytest.mark.long
 def test_readers_learn_no_more_about_an_answer_than_the_release_says() -> None:
-    """Two people who answer differently; each run scrambles the answer and draws the noise."""
+    """Two people answer differently; each run scrambles the answer and draws the noise."""
     waves = [make_released_wave(rows=[*CROWD, row], questions=3) for row in (b"\1\0\1", b"\0\0\1")]
     releases = [reserve(wave, "q1") for wave in waves]
     manifest = waves[0].description
     (line,) = reader_epsilons(manifest, [releases[0]])
     symbol = manifest.symbols[0]
-    # Counts of codes 0 and 1 without the person; in the event, code 1 is above and code 0 not.
+    # The counts of codes 0 and 1 without the person. The event is that code 1 is above its count
+    # and code 0 is not.
     known = np.array(true_cells(waves[0], CROWD)[:2])
     of_code = {}
     for code, release in ((1, releases[0]), (0, releases[1])):

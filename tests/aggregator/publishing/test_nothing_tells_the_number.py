@@ -29,7 +29,7 @@ from tests.support.routes import all_routes
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 NO = b"\0\0\0"
 YES = b"\1\1\1"
-# Tokens that differ in every reply, and the random id in the form for two coins.
+# Tokens, which differ in every reply, and the random id in the form for two coins.
 TOKENS = re.compile(rb'(name="(csrfmiddlewaretoken|report)" value=|"X-CSRFToken": ?|nonce=)"[^"]*"')
 Replies = dict[str, tuple[int, tuple[tuple[str, str], ...], bytes]]
 
@@ -83,7 +83,7 @@ def list_addresses(survey: Survey) -> list[str]:
 
 
 def visit(survey: Survey) -> Replies:
-    """Fetch every address as a visitor does."""
+    """Fetch every address of the survey as a visitor does."""
     client = Client(headers={"host": "localhost"}, raise_request_exception=False)
     replies: Replies = {}
     for path in list_addresses(survey):
@@ -95,7 +95,7 @@ def visit(survey: Survey) -> Replies:
 
 
 def ask_intake(survey: Survey, *, known: bytes) -> list[tuple[int, bytes]]:
-    """Send a known report again, with other codes and for another wave; send wrong reports."""
+    """Send a known report again, with other codes, and for another wave; send wrong reports too."""
     wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     tries = [(wave, NO, known), (wave, YES, known), (coins, NO[:2], known)]
@@ -128,7 +128,7 @@ def send_both(survey: Survey, number: int) -> None:
 
 
 def work(survey: Survey) -> None:
-    """Do what a sweep and its tasks do; an earlier sweep has already seen the due work."""
+    """Do what a sweep and its tasks do; an earlier sweep has already seen what is due."""
     remember_due_work(find_due_work(), now=timezone.now())
     for wave in survey.waves.all():
         process(wave)
@@ -162,7 +162,7 @@ def test_no_address_of_an_open_survey_changes_with_its_reports_and_seals() -> No
 
 
 def test_no_address_of_a_closed_survey_shows_how_many_came() -> None:
-    """Nobody, too few to keep, too few to show, just enough, and many; counted or not yet."""
+    """The number is zero, too small to keep or show, just enough, or large; counted or not yet."""
     wave = make_study()
     survey = wave.survey
     sweep()
@@ -183,7 +183,7 @@ def test_no_address_of_a_closed_survey_shows_how_many_came() -> None:
 
 
 def test_a_page_of_exact_results_does_show_them() -> None:
-    """The comparisons above would therefore find a page that depends on reports."""
+    """This shows that the comparisons above would find a page that depends on reports."""
     wave = make_study(Publication.EXACT)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.DATE)
     path = reverse("aggregator:public_results", args=[wave.survey.slug])
@@ -209,7 +209,7 @@ def test_a_reservation_shows_only_from_the_next_day_on(monkeypatch: pytest.Monke
 
 
 def test_the_intake_answers_alike_before_and_after_a_seal() -> None:
-    """Otherwise, strangers could send a report, repeat it with other codes, and see it sealed."""
+    """Otherwise, strangers could repeat their report with other codes and see when it is sealed."""
     wave = make_study()
     survey = wave.survey
     known = send(wave, NO)
@@ -217,7 +217,7 @@ def test_the_intake_answers_alike_before_and_after_a_seal() -> None:
     assert [status for status, _ in before] == [200, 200, 409, 422, 200]
     send_both(survey, 40)
     assert ask_intake(survey, known=known) == before
-    for _ in range(20):  # a seal takes most waiting reports, chosen by chance
+    for _ in range(20):  # a seal takes most waiting reports and chooses them by chance
         work(survey)
         if not RawReport.objects.filter(pk=known).exists():
             break

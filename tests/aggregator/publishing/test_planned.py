@@ -1,4 +1,4 @@
-"""Planned releases: frozen before the opening, charged and drawn at the close in any case."""
+"""Planned releases: frozen before the survey opens, charged and drawn at the close in any case."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def close_with(reports: int, wave: Wave) -> None:
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
-    """Draw the same for all counts, so that everything else that readers see can be compared."""
+    """Draw the same for all counts, so that all else that readers see can be compared."""
     settings.RELEASES = tmp_path
 
     def prepare(plan: ReleasePlan) -> Sampler:
@@ -100,7 +100,7 @@ def test_the_manifest_freezes_the_plan_and_a_copy_keeps_it() -> None:
 
 @pytest.mark.usefixtures("still")
 def test_the_same_is_public_however_many_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compared with a survey that nobody answered: K is 10, and C is 30."""
+    """Every page equals that of a survey that nobody answered; K is 10, and C is 30."""
     expected: list[bytes] = []
     for number, last in zip((0, 0, 1, 9, 10, 29, 30, 90), "mnpqrstu", strict=True):
         survey = make_draft(*PLAN, title="Same", slug=f"abcdefghijk{last}")
@@ -210,7 +210,7 @@ def test_planned_releases_come_before_those_that_are_asked_for() -> None:
     [(20, None, False), (19, None, True), (120, 2, False), (116, 2, True), (116, 3, False)],
 )
 def test_the_card_counts_those_who_are_asked(people: int, drawn: int | None, is_few: bool) -> None:
-    """The table takes 20 people; with 2 of 12 questions drawn, one person in six is asked."""
+    """The table takes 20 people; with 2 of 12 questions drawn, each is asked of one in six."""
     questions = [f"Number {one}?" for one in range(12)]
     survey = make_draft(ask("q1", epsilon=50), questions=questions, people_expected=people)
     survey.drawn = drawn
@@ -250,7 +250,7 @@ def test_a_deleted_question_leaves_the_plan() -> None:
 
 
 def test_tables_that_become_equal_prevent_the_opening() -> None:
-    """Otherwise the second table could never be charged, and the worker would try forever."""
+    """Otherwise, the second table could never be charged, and the worker would retry forever."""
     survey = make_draft(ask("q1", "q2"), ask("q1", "q3"), questions=["First?", "Second?", "Third?"])
     for text in ("Second?", "Third?"):
         delete_question(question=survey.questions.get(text=text))

@@ -1,4 +1,4 @@
-"""Planned tables by groups, from the draft to the public page, for any number of reports."""
+"""Planned tables by groups, from the draft to the public page, whatever the number of reports."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def close_with(reports: int, wave: Wave) -> None:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> list[list[int]]:
-    """Draw the same for all counts, and keep the counts that draws are made from."""
+    """Draw the same for all counts, and record the counts that each draw received."""
     settings.RELEASES = tmp_path
     seen: list[list[int]] = []
 
@@ -84,7 +84,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -
 def test_the_same_is_public_however_many_came(
     reports: int, drawn: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compared with a survey that nobody answered; K is 10, C is 30, and one group is empty."""
+    """The page equals that of a survey without answers; K is 10, C is 30; one group is empty."""
     pages = []
     for number, slug in ((0, "abcdefghijkm"), (reports, "bcdefghijkmn")):
         survey = make_draft(title="Same", slug=slug)
@@ -166,7 +166,7 @@ def test_readers_and_researchers_see_each_group() -> None:
     Release.objects.update(public_from=today())
     public = visit(wave.survey)
     for group in GROUPS:
-        assert public.count(f'<bdi lang="en">{group}</bdi>') == 2  # a question each
+        assert public.count(f'<bdi lang="en">{group}</bdi>') == 2  # once for each question
     rows = rows_of(wave.survey)
     assert [row["group_text"] for row in rows if row["question"] == "driven_after"] == GROUPS
     assert {(row["group_question"], row["base"]) for row in rows} == {
@@ -224,7 +224,7 @@ def test_the_draft_plans_groups_and_the_manifest_freezes_them() -> None:
     client.post(address, posted)
     words = text_of(client.get(address))
     assert "Table of Q1 and Q2 by Q3" in words
-    # b = 2 / .5, so each of three groups needs 40 people.
+    # b = 2 / .5, so each of the three groups needs 40 people.
     assert "Readers see the groups in which about 40 people are asked. You expect fewer" in words
     survey.refresh_from_db()
     manifest = open_survey(survey=survey).description

@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 EXACT = Publication.EXACT
 WARD, WARDS = "On which ward do you work?", ("Intensive care", "Surgery")
 ALONE, OFTEN = "Were you ever alone at night?", "Did this happen often?"
-PEOPLE = (137, 211, 252)  # on three wards
+PEOPLE = (137, 211, 252)  # the people on three wards
 
 
 def publish(**settings: object) -> Wave:
@@ -56,7 +56,7 @@ def visit(survey: Survey, *, status: int = 200) -> str:
 
 
 def test_what_readers_learn_is_computed_once_for_all_visits() -> None:
-    """This takes a second for many questions, and anyone may request the page."""
+    """Computing this takes a second for many questions, and anyone may request the page."""
     survey = field(publish(), yes=[60, 30], total=100)
     with mock.patch.object(
         public_page, "describe_exact_readers", wraps=describe_exact_readers
@@ -136,7 +136,7 @@ def test_nothing_is_shown_until_the_last_reports_are_counted() -> None:
 
 @pytest.mark.parametrize("reports", [0, 5, 40])
 def test_too_few_reports_are_never_shown_nor_how_many_they_were(reports: int) -> None:
-    """No reports; fewer than K, which are deleted; and fewer than the display minimum."""
+    """There are no reports; fewer than K, which are deleted; or fewer than the display minimum."""
     wave = publish(display_minimum=50)
     survey = field(wave, yes=[reports, 0], total=reports)
     assert "too few reports" in visit(survey)
@@ -172,7 +172,7 @@ STALE = "no longer true"
 
 
 def make_stale_page() -> Survey:
-    """Have a page stored, and replace its content so that a test sees when it is served."""
+    """Replace the content of a stored page, so that a test sees when this page is served."""
     survey = field(publish(), yes=[60, 30], total=100)
     visit(survey)
     StoredText.objects.filter(name__endswith="results").update(compressed=compress(STALE.encode()))
@@ -255,7 +255,7 @@ def test_questions_that_are_not_scrambled_are_left_out_and_named() -> None:
 
 
 def ask_one_ward() -> Wave:
-    """Open a survey: one of three wards is asked a question, and those who say Yes another."""
+    """Open a survey that asks one of three wards a question, and those who say Yes another one."""
     survey = make_survey(publication=EXACT)
     wards = [*WARDS, "Children"]
     ward = add_question(survey=survey, type=Question.Type.DECLARED, text=WARD, options=wards)
@@ -265,7 +265,7 @@ def ask_one_ward() -> Wave:
 
 
 def answer_on_wards(wave: Wave, *, alone: tuple[int, int]) -> Survey:
-    """Close the survey with reports from all wards; `alone` has every second person's codes."""
+    """Close with reports from all wards, in which people alternate between the codes in `alone`."""
     groups = [ward for ward, people in enumerate(PEOPLE) for _ in range(people)]
     RawReport.objects.bulk_create(
         RawReport(
@@ -306,7 +306,7 @@ def test_no_alarm_is_about_a_question_that_only_a_declared_group_was_asked() -> 
 
 
 def test_only_a_question_for_everyone_may_be_published() -> None:
-    """The rules of q5 and q7 read the declared q4; here those of q8 and q9 do too, through q7."""
+    """The rules of q5 and q7 read the declared q4, and here, through q7, those of q8 and q9 do."""
     questions = [
         replace(one, rule=yes("q7")) if one.name == "q8" else one for one in ROUTED.questions
     ]
@@ -330,7 +330,7 @@ def test_one_question_of_a_declared_group_is_named_alone() -> None:
 
 
 def test_codes_are_not_published() -> None:
-    """As the label says: no number of codes, and no raw share, which reveals that number."""
+    """The label promises this: no number of codes, and no raw share, which reveals that number."""
     survey = field(publish(), yes=[613, 471], total=1000)
     own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
     page = visit(survey)
@@ -408,7 +408,7 @@ def test_a_survey_that_people_may_have_to_leave_at_once_is_not_named_in_the_titl
 def test_a_closed_survey_leads_to_its_results_if_anyone_may_read_them(chosen: Publication) -> None:
     wave = make_launched_survey(publication=chosen)
     respondents, link = reverse("surveys:respond", args=[wave.survey.slug]), address(wave.survey)
-    # Only the words for people who come too late contain the link.
+    # Only the text for people who come too late contains the link.
     assert link not in Client().get(respondents).content.decode().partition("<template>")[0]
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     page = Client().get(respondents).content.decode()

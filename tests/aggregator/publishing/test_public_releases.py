@@ -1,4 +1,4 @@
-"""The public page of a protected survey and its file: what they show of its releases."""
+"""The public page of a protected survey and its file: what they show about releases."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_what_all_figures_reveal_together_is_said_once() -> None:
     for name in ("q1", "q2"):
         store_table(wave, name, epsilon=50)
     page = visit(wave.survey)
-    # e^(.5 + .5) / (1 + e^(.5 + .5)), and the same of 2, rounded up
+    # e^(.5 + .5) / (1 + e^(.5 + .5)), and the same for 2, rounded up
     assert (
         "A guess about whether a given person took part is right at most 74 times in 100 (89 times "
         "after all future releases), instead of 50." in page
@@ -155,7 +155,7 @@ def test_points_have_the_words_and_numbers_that_people_saw() -> None:
         ("mean", "Mean"),
     ]  # fmt: skip
     assert (chosen["answer"], chosen["answer_text"]) == ("5", "5 (Always)")
-    # 2 × 1.429 / .5, in reports, as on the page.
+    # 2 × 1.429 / .5 in reports, as on the page.
     assert chosen["scale"] == "1429/250"
     assert float(chosen["bound_people"]) > 0
     page = visit(wave.survey)

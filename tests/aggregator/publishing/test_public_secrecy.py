@@ -1,4 +1,4 @@
-"""The public page of a protected survey changes by the calendar, and never with reports."""
+"""The public page of a protected survey changes with the calendar and never with reports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOUCHED = ("aggregator_raw_report", "aggregator_batch", "aggregator_snapshot", "
 
 
 def test_before_any_release_the_page_says_nothing_about_how_many_came() -> None:
-    """Not while it is open, not when it has closed, and not once everything is counted."""
+    """The page says nothing while the survey is open, after its close, or after the count."""
     wave = protect()
     survey = wave.survey
     empty = read_all(survey)
@@ -76,7 +76,7 @@ def test_between_two_seals_not_a_byte_changes() -> None:
 
 
 def test_how_many_took_part_shows_through_noise_only() -> None:
-    """Two surveys that differ by one report but store the same result give the same bytes."""
+    """Two surveys that differ by one report but store the same result yield the same bytes."""
     pages = []
     for reports in (100, 101):
         wave = protect(title="One more")
@@ -112,7 +112,7 @@ def test_pages_and_files_read_no_report_batch_or_snapshot_and_no_account() -> No
 
 
 def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anyone may request them as often as they like."""
+    """Anyone may request the page as often as they like."""
     rendered: list[str] = []
 
     def count(*args: Any, **kwargs: Any) -> list[PublicRelease]:
@@ -129,7 +129,7 @@ def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_exact_number_is_on_the_page_or_in_the_file() -> None:
-    """4,217 reports in batches, 1,234 of them with Yes: none of these numbers is shown."""
+    """Of 4,217 reports in batches, 1,234 say Yes; none of these numbers is shown."""
     wave = protect()
     survey = field(wave, yes=[1234, 30], total=4217)
     store_table(wave, "q1", "q2", people=4217)
@@ -137,7 +137,7 @@ def test_no_exact_number_is_on_the_page_or_in_the_file() -> None:
     exact = {4217, 1234, *(batch.size for batch in wave.batches.all())}
     assert snapshot.total in exact
     for content in read_all(survey):
-        # Whole numbers, not the digits of a hash.
+        # Whole numbers are compared, not the digits of a hash.
         numbers = re.findall(r"(?<![\w.])\d[\d,]*(?![\w.])", content.decode())
         told = {int(number.replace(",", "")) for number in numbers}
         assert not exact & told
@@ -166,7 +166,7 @@ def test_the_page_runs_no_script_and_names_no_researcher() -> None:
 
 
 def test_nothing_of_a_protected_survey_can_be_had_without_signing_in() -> None:
-    """The pages, files and API with exact results are the owner's alone."""
+    """Only the owner may open the pages, files and API with exact results."""
     wave = protect()
     survey = field(wave, yes=[60, 30], total=100)
     store_table(wave)

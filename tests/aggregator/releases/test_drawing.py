@@ -97,7 +97,7 @@ def test_a_worker_that_dies_after_it_counted_the_draw_leaves_the_loss_and_no_fig
     assert release.state == Release.State.RESERVED
     assert (draw(release).state, release.problem) == (Release.State.LOST, INTERRUPTED)
     assert read_account(wave).spent == 20
-    # The same request is another release, and costs again.
+    # The same request makes another release and costs its price again.
     assert draw(reserve(wave)).state == Release.State.DRAWN
     assert read_account(wave).spent == 40
 
@@ -149,7 +149,7 @@ def test_a_contradiction_spends_the_whole_cap_and_nothing_is_drawn(what: str, fo
         reserve(wave, "q3", epsilon=1)
     if what != "database older":
         first.refresh_from_db()
-        assert first.result == figure  # the figure that readers know stays
+        assert first.result == figure  # the figure that readers know is kept
 
 
 def test_a_database_from_before_the_first_release_counts_as_spent(folder: Path) -> None:

@@ -186,7 +186,7 @@ def test_negative_and_impossible_cells_give_shares_from_0_to_1() -> None:
 
 
 def test_people_are_pooled_over_what_everyone_was_asked() -> None:
-    """Everyone is asked q4, two thirds the others: `people` is the sum of q4's codes."""
+    """Everyone is asked q4, but not the others, so `people` is the sum of q4's codes."""
     cells = {"q1": [300, 360], "q4": [500, 300, 203]}
     figures = table_of(SUBSET, cells, 100)
     assert figures.people == 1003
@@ -202,7 +202,8 @@ def test_a_leader_and_a_median_have_their_text_and_bound() -> None:
     figure = read_figures(leader, EVERY_KIND)
     assert isinstance(figure, ChosenFigure)
     assert (figure.code, figure.text) == (2, "2")
-    # In people: one more person moves the expected number of reports by d = 2/7 (five codes).
+    # The bound counts people: one more person moves the expected number of reports by d = 2/7 (five
+    # codes).
     assert figure.bound == pytest.approx((np.log(3) + np.log(20)) / 0.5 / (2 / 7), rel=1e-6)
     median = finish(plan(EVERY_KIND, "q6", kind=ReleaseKind.MEDIAN, epsilon=50), {"code": 3})
     point = read_figures(median, EVERY_KIND)
@@ -257,7 +258,7 @@ def find_true(
 def test_intervals_cover_the_truth_of_every_kind_of_question(
     manifest: Manifest, people: int, mechanism: Mechanism
 ) -> None:
-    """At least .93 wherever the rule shows figures, for the smallest numbers that it shows."""
+    """The coverage is at least .93 wherever the rule shows figures, even for the fewest people."""
     runs, source, codes = 1000, Random(20), np.random.default_rng(20)
     truth = TRUTH if manifest is EVERY_KIND else OF_SUBSET
     names = [one.name for one in manifest.questions]
@@ -320,7 +321,7 @@ def test_the_margin_holds_the_number_of_people(
 def test_of_too_few_people_few_shares_are_shown_and_wrong(
     kind: Kind, share: float, people: int
 ) -> None:
-    """Noise may lift fewer than 20 people above the rule at b = 2."""
+    """At b = 2, noise may lift fewer than 20 people above the rule."""
     runs, source, codes = 2000, Random(people), np.random.default_rng(people)
     manifest = protect(ask("q1", kind, 2))
     [symbol] = manifest.symbols

@@ -1,4 +1,4 @@
-"""Two folders without each other's draws are noticed, and one of them draws nothing."""
+"""Two folders without each other's draws are noticed; with one of them, nothing is drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables by groups: effects of one report, knowledge of readers, and shown groups."""
+"""Tables by groups: the effects of one report, what readers learn, and which groups are shown."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def count(manifest: Manifest, request: ReleaseRequest, reports: Sequence[bytes])
 
 
 def moves(before: Cells, after: Cells) -> list[list[int]]:
-    """How much each cell of each symbol moves."""
+    """Return how much each cell of each symbol moves."""
     assert before.keys() == after.keys()
     return [[b - a for a, b in zip(before[name], after[name], strict=True)] for name in before]
 
@@ -138,7 +138,7 @@ def test_readers_learn_twice_the_loss_about_the_group_and_no_more_about_answers(
 
 @pytest.mark.parametrize("group", [0, 1])
 def test_every_output_is_within_what_readers_are_said_to_learn(group: int) -> None:
-    """One other report, b = 4, and all possible reports of a person: the largest ratios."""
+    """Find the largest ratios over all reports of a person, beside one other report, at b = 4."""
     request = by_q4("q1", "q2", epsilon=50)
     release = release_of(request, TWO)
     b = float(Fraction(release.scale))
@@ -180,7 +180,7 @@ def test_a_question_behind_a_rule_on_the_group_counts_in_both_ways() -> None:
     manifest = protect(ask("q4", Kind.DECLARED, 2), ask("q1", Kind.YES_NO, rule=yes("q4")))
     release = release_of(by_q4("q1", epsilon=50), manifest)
     found = {line.question.name: line.reader for line in reader_epsilons(manifest, [release])}
-    # Both codes of a report change: at most the loss of a replaced report, twice .5.
+    # Both codes of a report change, so the loss is at most that of a replaced report, twice .5.
     assert found["q4"] == pytest.approx(1.0)
     one = next(each for each in manifest.questions if each.name == "q1")
     assert found["q1"] == pytest.approx(reader_epsilon(mechanism=one.mechanism, epsilon=1.0))
@@ -207,7 +207,7 @@ def test_each_group_is_shown_only_with_enough_people() -> None:
 
 @pytest.mark.parametrize(("codes", "said"), [(5, ".2 %"), (8, ".9 %"), (16, "4 %"), (64, "19 %")])
 def test_how_often_a_group_without_anyone_is_shown(codes: int, said: str) -> None:
-    """Noise with b = 10 alone reaches 100 as often as the methods say."""
+    """Noise alone, with b = 10, reaches 100 as often as the methods say."""
     generator, runs = np.random.default_rng(11), 200_000
     shape = 1 - exp(-1 / 10)
     total = np.zeros(runs)

@@ -1,4 +1,4 @@
-"""The ledger of a wave: what is charged, what is refused, and what a release is about."""
+"""The ledger of a wave: what is charged, what is refused, and what each release is about."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_a_declared_answer_is_told_by_who_was_asked() -> None:
 
 
 def test_of_random_subsets_the_largest_that_can_be_drawn_counts() -> None:
-    """q1 and q3 ask for one fact in different blocks, and each person gets one block."""
+    """q1 and q3 ask for one fact but are in different blocks, and each person gets one block."""
     questions = (
         ask("q1", Kind.YES_NO),
         ask("q2", Kind.YES_NO),
@@ -143,7 +143,7 @@ def test_gaussian_noise_has_a_small_exception() -> None:
 
 
 def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> None:
-    """The items' ε add up; only δ grows more, at most by e^ε of the other items."""
+    """The items' ε add up; only δ grows by more, at most by the factor e^ε of the other items."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
     table = as_gaussian(plan(manifest, "q1"), deviation=Fraction(8), symbols=3, nanos=500)
     leader = plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=10)
@@ -155,7 +155,7 @@ def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> Non
 
 
 def laplace_corners(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Outputs with every cell far above or below its count, where ratios are largest."""
+    """Yield outputs with every cell far above or below its count, where ratios are largest."""
     for signs in product((-50, 50), repeat=len(counts)):
         yield tuple(count + sign for count, sign in zip(counts, signs, strict=True))
 
@@ -163,10 +163,10 @@ def laplace_corners(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
 def worst_ratio(
     channels: Sequence[Sequence[float]], likelihoods: Sequence[Sequence[float]]
 ) -> float:
-    """Largest log ratio of an output's chance under two answers.
+    """Return the largest log ratio of the chances of an output under two answers.
 
-    `channels[x][y]` is the chance of report y under answer x, `likelihoods[o][y]` that of output o
-    given report y.
+    `channels[x][y]` is the chance of report y under answer x, and `likelihoods[o][y]` is the chance
+    of output o given report y.
     """
     worst = 0.0
     for output in likelihoods:
@@ -179,7 +179,7 @@ def worst_ratio(
 
 
 def table_likelihoods(counts: Sequence[int], scale: float) -> list[list[float]]:
-    """The chance of each corner output, up to a factor, given the code of one report."""
+    """Return the chance of each corner output, up to a factor, given the code of one report."""
     found = []
     for output in laplace_corners(counts):
         row = []
@@ -262,7 +262,7 @@ def test_no_leader_beats_the_bound(epsilon: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [20, 100])
 def test_no_leader_among_items_beats_the_bound(epsilon: int) -> None:
-    """Two people may differ in all items; an item's code moves one score by one."""
+    """Two people may differ in all items, and the code of each item moves one score by one."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
     line = only(manifest, plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=epsilon))
     one = channel_of(COINS)
@@ -309,7 +309,7 @@ def test_items_share_the_exception_and_add_up() -> None:
 
 
 def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
-    """Their figures come from joint counts, where only the scrambling protects."""
+    """Figures of such questions come from joint counts, which only the scrambling protects."""
     manifest = replace(
         make_manifest(
             ask("q1", Kind.YES_NO),
@@ -329,7 +329,7 @@ def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
 
 
 def test_a_large_display_minimum_takes_no_longer_and_the_bound_stays_valid() -> None:
-    """The bound for 2,000 people also holds for a million, whose exact bound takes seconds."""
+    """The bound for 2,000 people also holds for a million, where an exact one takes seconds."""
     manifest = make_manifest(ask("q1", Kind.YES_NO), ask("q2", Kind.CHOICE, 4))
     lines = [
         exact_reader_epsilons(replace(manifest, display_minimum=minimum))

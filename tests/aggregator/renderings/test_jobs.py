@@ -99,7 +99,7 @@ def test_another_worker_takes_over_when_the_lease_expires(survey: Survey) -> Non
 
     assert run(rendering, make_recipe(render))
     assert taken == [False, True]
-    assert rendering.content == b"made"  # the first worker lost its row with its lease
+    assert rendering.content == b"made"  # when its lease expired, the first worker lost its row
 
 
 def test_a_lease_from_a_clock_that_was_set_back_expires(survey: Survey) -> None:
@@ -194,7 +194,7 @@ def test_a_survey_that_is_deleted_meanwhile_leaves_nothing(
 
 @pytest.fixture
 def small(settings: Settings) -> int:
-    """An account may keep ten bytes of files."""
+    """Let an account keep ten bytes of files."""
     settings.FILE_BYTES_PER_ACCOUNT = 10
     return 10
 

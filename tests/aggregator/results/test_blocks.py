@@ -1,4 +1,4 @@
-"""Blocks: the rows of a question, their positions on the axis, and their words."""
+"""Blocks: the rows of a question, their positions on the axis, and their text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_blocks(wave: Wave) -> list[Block]:
 
 @pytest.fixture
 def moving(db: None) -> list[Block]:
-    """The blocks of a closed survey with a question of every type."""
+    """Return the blocks of a closed survey with a question of every type."""
     wave = make_branching_survey()
     send_people(wave, people=6000)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

@@ -65,7 +65,7 @@ def wave(db: None) -> Wave:
 
 
 def send(wave: Wave, groups: dict[int, int], yes: dict[int, int] | None = None) -> Survey:
-    """Send each group's reports; half of them, or as many as `yes` states, have code 1."""
+    """Send each group's reports; half of them have code 1, or as many as `yes` states."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=bytes([group, number < ones]))
         for group, people in groups.items()
@@ -109,7 +109,7 @@ def test_groups_have_their_share_and_keep_their_place_among_the_questions(wave: 
     words = text_of(response)
     for name, share, count in (("Kitchen", 30, 120), ("Ward", 38, 150), ("Office", 32, 130)):
         assert re.search(rf"{name} {share} % \(\d+–\d+\)", words)
-        assert f"{name} {count} " in words  # behind "How sure is this?"
+        assert f"{name} {count} " in words  # under "How sure is this?"
     assert "400 reports." in words
     page = response.content.decode()
     assert page.index('id="q1"') < page.index('id="q2"')
@@ -192,7 +192,7 @@ def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     assert others["raw"] == pytest.approx(2 * 110 / 280 - 0.5, abs=1e-8)
     assert found["difference"]["raw"] == pytest.approx(known.difference, abs=1e-8)
     assert found["difference"]["standard_error"] == pytest.approx(known.standard_error, abs=1e-8)
-    # Two methods agree: likelihood here, Pearson's and Newcombe's in `known`.
+    # Two methods agree: the likelihood here, and Pearson's and Newcombe's methods in `known`.
     assert found["test"]["p_value"] == pytest.approx(known.test.p_value, rel=0.2)
     assert found["difference"]["level"] == 0.95
     assert found["difference"]["low"] == pytest.approx(known.low, abs=0.03)

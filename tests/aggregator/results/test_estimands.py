@@ -1,4 +1,4 @@
-"""Every estimand describes the people it names, in a population whose answers are known."""
+"""Every estimand describes the people whom it names, in a population whose answers are known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.support.looks import CRITICAL, EXPECTED, TEN_LOOKS, looks_of
 from tests.support.manifests import make_manifest
 
 REFUSED, NOT_ASKED = "refused", "not asked"
-Person = Mapping[str, Any]  # by question: a code, a number, a set of items, or one of these two
+Person = Mapping[str, Any]  # by question: a code, a number, a set of items, or one of the above
 TYPES = ("yes_no", "choice", "scale", "long_scale", "number", "several", "follow_up")
 IF_YES: Rule = {"name": "q1", "is": [1]}
 PEOPLE = 40
@@ -226,7 +226,7 @@ def estimate_people(
 def estimate_codes(
     manifest: Manifest, counts: list[list[int]], *, fixed_end: bool
 ) -> list[QuestionResult]:
-    """Estimate from codes that are independent of one another, as far as whole numbers allow."""
+    """Estimate from codes that are independent of one another, as nearly as whole numbers allow."""
     by_name = dict(zip((symbol.name for symbol in manifest.symbols), counts, strict=True))
     tables = []
     for table in list_tables(manifest):
@@ -245,7 +245,7 @@ def estimate_codes(
 
 
 def true_value(question: ManifestQuestion, name: str, people: list[Person]) -> float:
-    """Count people, without using codes or symbols."""
+    """Find the true value by counting people, without using codes or symbols."""
     answers = [person[question.name] for person in people]
     asked = [answer for answer in answers if answer != NOT_ASKED]
     given = [answer for answer in asked if answer != REFUSED]
@@ -280,7 +280,7 @@ def check_truth(manifest: Manifest, people: list[Person], found: list[QuestionRe
     for estimate in estimates:
         estimand, intervals = estimate.estimand, estimate.intervals
         truth = true_value(estimand.question, estimand.name, people)
-        # The search for the most likely share stops within a small part of a standard error.
+        # The search for the most likely share stops within a small fraction of a standard error.
         tolerance = 1e-6 if estimate.method == "likelihood_ratio_joint" else 1e-9
         assert estimate.value == pytest.approx(truth, abs=tolerance), estimand.key
         for interval in (intervals.main, intervals.simultaneous, *intervals.inner):
@@ -354,7 +354,7 @@ def test_questions_that_are_not_randomized_have_no_estimands() -> None:
 
 
 def ends_from_outside(intervals: Intervals) -> list[float]:
-    """Return the lowest low end and the highest high end."""
+    """Return all ends in order, from the lowest low end to the highest high end."""
     inwards = [intervals.simultaneous, intervals.main, *reversed(intervals.inner)]
     return [each.low for each in inwards] + [each.high for each in reversed(inwards)]
 
@@ -384,7 +384,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
     assert rows["yes"].count == 500
     assert rows["yes"].low == pytest.approx(1 - float(no.high))
     assert rows["yes"].high == pytest.approx(1 - float(no.low))
-    # If people may refuse, this is a share of those who answered.
+    # If people may refuse, this is a share among those who answered.
     behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
     assert behind["yes"].value is not None
     assert behind["yes"].low < behind["yes"].value < behind["yes"].high
@@ -392,7 +392,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
 
 
 def test_an_item_behind_a_gate_is_estimated_from_both_together() -> None:
-    """People who refused chose no item: three combinations are true, and four are reported."""
+    """People who refused chose no item: three combinations can be true, but four are reported."""
     question = make_question("q1", "several", refusal=True)
     gate = RandomizedResponse(symbols=2, threshold=question.gate_threshold or 0)
     counts = [[700, 300], [600, 400], [500, 500], [650, 350]]
@@ -488,7 +488,7 @@ def test_yes_is_shown_and_no_is_not() -> None:
 
 
 def test_the_alarm_watches_every_code_of_every_symbol() -> None:
-    """It also watches the gate's codes, "prefer not to say" and "not asked"."""
+    """The alarm also watches the codes of the gate, "prefer not to say" and "not asked"."""
     question = make_question("q1", "several", refusal=True)
     quiet = [[700, 300], [600, 400], [600, 400], [600, 400]]
     for symbol, cells in ((0, [900, 100]), (2, [900, 100])):

@@ -1,4 +1,4 @@
-"""What a snapshot contains: which intervals, for how many shares at once, and which warnings."""
+"""What a snapshot contains: which intervals, for how many shares together, and which warnings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_inner_intervals_lie_inside_and_simultaneous_ones_outside() -> None:
         [first, _] = estimate(manifest, [[600, 400], [550, 450]], fixed_end=fixed_end)
         for code in first.estimates:
             inner = code.intervals.inner
-            # An interval that holds at every look says nothing about 50 or 80 %.
+            # An interval that holds at every look has no inner intervals at 50 or 80 %.
             assert [each.level for each in inner] == ([0.5, 0.8] if fixed_end else [])
             inwards = [code.intervals.simultaneous, code.intervals.main, *reversed(inner)]
             ends = [each.low for each in inwards] + [each.high for each in reversed(inwards)]
@@ -120,7 +120,7 @@ def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
 def test_chance_alone_contradicts_fewer_than_5_of_100_questions(
     k: int, flips: int, total: int, people: int
 ) -> None:
-    """People gave only the first few answers: other codes come from the mechanism alone."""
+    """People gave only the first few answers; other codes come from the mechanism alone."""
     question = make_question(1, k=k, flips=flips)
     manifest, mechanism = make_manifest(question), question.mechanism
     reported = np.full(k, mechanism.other_probability)
@@ -137,14 +137,14 @@ def test_chance_alone_contradicts_fewer_than_5_of_100_questions(
 
 
 def test_all_items_of_one_question_together_seldom_contradict() -> None:
-    """Of 20 items that nobody chose, one has suspiciously few codes by chance."""
+    """Nobody chose any of 20 items, and by chance, one of them has suspiciously few codes."""
     question = replace(
         make_question(1, flips=5),
         type=QuestionType.SEVERAL,
         options=tuple(Option(code=code, text=f"Item {code}") for code in range(1, 21)),
     )
-    # No code of 100 says Yes to the first item; the mechanism alone would make 5 say so. The chance
-    # is 0.6 % for one item, and 11 % for one of the 20.
+    # Of 100 codes for the first item, none says Yes; the mechanism alone would make about 5 say so.
+    # The chance is 0.6 % for one item, and 11 % for any of the 20.
     counts = [[100, 0], *[[95, 5]] * 19]
     [found] = estimate(make_manifest(question), counts, fixed_end=True)
     first = found.estimates[0]
@@ -156,7 +156,7 @@ def test_all_items_of_one_question_together_seldom_contradict() -> None:
 @pytest.mark.parametrize("type_", [QuestionType.CHOICE, QuestionType.SCALE])
 @pytest.mark.parametrize("refusal", [False, True])
 def test_an_interval_is_empty_only_in_a_contradiction(type_: QuestionType, refusal: bool) -> None:
-    """At looks, shares of those who answered and means have other intervals."""
+    """At looks, other intervals are used for means and for shares of those who answered."""
     mechanism = RandomizedResponse.from_flips(symbols=4 + refusal, flips=25)
     question = replace(
         make_question(1, k=4),
@@ -180,7 +180,7 @@ def test_an_interval_is_empty_only_in_a_contradiction(type_: QuestionType, refus
 def test_an_alarm_needs_more_than_a_contradiction() -> None:
     manifest = make_manifest(*(make_question(number) for number in range(1, 6)))
     fine = [[700, 300]] * 4
-    # Two coins show Yes at least 250 times in 1,000 in the long run.
+    # In the long run, two coins show Yes at least 250 times in 1,000.
     seen = set()
     for yes in range(150, 251, 5):
         found = estimate(manifest, [[1000 - yes, yes], *fine], fixed_end=False)
@@ -188,7 +188,7 @@ def test_an_alarm_needs_more_than_a_contradiction() -> None:
         contradicts = {row.contradiction for row in found[0].estimates}
         assert len(contradicts) == 1
         seen.add((contradicts.pop(), found[0].alarm))
-    # At first there is a contradiction at 95 %; an alarm occurs only further out.
+    # A contradiction at 95 % comes first; an alarm needs counts that are further out.
     assert seen == {(False, False), (True, False), (True, True)}
 
 
@@ -201,7 +201,7 @@ def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
 
 @pytest.mark.parametrize("fixed_end", [True, False])
 def test_after_a_fixed_end_fewer_fakes_raise_the_alarm(fixed_end: bool) -> None:
-    """Two coins show Yes in 250 of 1,000 reports of people of whom nobody says Yes."""
+    """If nobody says Yes, two coins show Yes in 250 of 1,000 reports on average."""
     manifest = make_manifest(make_question(1))
     alarms = {}
     for yes in (250, 215, 214, 180):
@@ -221,7 +221,7 @@ def test_after_a_fixed_end_fewer_fakes_raise_the_alarm(fixed_end: bool) -> None:
 def test_chance_seldom_contradicts_a_question_with_all_its_figures(
     type_: QuestionType, symbols: int, flips: int, everybody: int
 ) -> None:
-    """Everybody has the first answer, or refuses: then most intervals are at their limit."""
+    """Everybody has the first answer or refuses, so that most intervals are at their limit."""
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     question = replace(
         make_question(1, k=symbols - 1),

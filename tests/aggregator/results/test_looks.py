@@ -1,4 +1,4 @@
-"""Looks: results of an open wave move only when at least K and a tenth of the reports are new."""
+"""Looks: results of an open wave change only if at least K and a tenth of the reports are new."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def replay(manifest: Manifest, batches: Sequence[Counts]) -> Replay:
 
 
 def count_asked(batches: Sequence[Counts], part: int) -> int:
-    """Count the reports in which a part was asked, as simply as possible."""
+    """Count the reports in which a part was asked, in the simplest way."""
     if part == EVERYBODY:
         return sum(sum(counts[0]) for counts in batches)
     return sum(counts[part - 1][1] for counts in batches)
@@ -147,7 +147,7 @@ def test_each_look_shows_the_batches_up_to_it_and_comes_when_the_rule_says(
         if manifest.drawn is None or column == len(found.counts) - 1:
             shown = looks[EVERYBODY]
         else:
-            shown = looks[1 + column % 4]  # four masks, then four symbols
+            shown = looks[1 + column % 4]  # four masks come first, and then four symbols
         if shown:
             assert cells == add_up(batches[:shown], column)
         else:
@@ -234,7 +234,7 @@ def test_the_close_makes_the_look_for_which_too_few_people_came() -> None:
 def test_nothing_is_shown_before_a_tenth_of_the_people_expected_came() -> None:
     wave = make_launched_survey(people_expected=1000)
     seal(wave, 60)
-    assert not find_waves_to_estimate().exists()  # or it would be due until more people come
+    assert not find_waves_to_estimate().exists()  # otherwise it would be due until more people come
     assert update_snapshot(wave_id=wave.pk) is None
     assert find_view(wave.survey).standing is Standing.WAITING
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
@@ -279,7 +279,7 @@ def test_a_wave_whose_manifest_is_broken_does_not_stop_the_sweep() -> None:
 
 
 def test_fewer_batches_than_the_snapshot_counted_change_nothing() -> None:
-    """As if one table had been restored from an older copy than the other."""
+    """One table could have been restored from an older copy than the other."""
     wave = make_launched_survey()
     for size in (50, 50):
         seal(wave, size)
@@ -317,7 +317,7 @@ def test_an_upgrade_never_takes_reports_back(settings: dict[str, Any]) -> None:
         send_people(wave, people=size + (0 if wave.batches.exists() else K), seed=size)
         assert seal_next_batch(wave_id=wave.pk) is not None
     make_old_snapshots(wave)
-    # What the upgrade to looks did, so that no page goes back to fewer reports.
+    # The upgrade to looks did this, so that no page goes back to fewer reports.
     Snapshot.objects.update(looks_from=F("through_batch"), decided_through=F("through_batch"))
     update_snapshot(wave_id=wave.pk)
     for size, total in ((15, 215), (15, 245)):

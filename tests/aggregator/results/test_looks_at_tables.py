@@ -109,7 +109,7 @@ def forget_tables() -> None:
 
 
 def sum_tables(wave: Wave, snapshot: Snapshot) -> Counts:
-    """Add up the tables of the batches that each question's look counts."""
+    """Add up the tables of those batches that the look at each question counts."""
     tables = list_tables(wave.description)
     return [
         add_up(
@@ -168,7 +168,7 @@ def test_batches_and_snapshots_from_before_there_were_tables_are_counted_once(
     assert list(Batch.objects.order_by("number").values_list("tables", flat=True)) == right
     assert find_differences() == []
 
-    # A new batch that changes only some parts, right after the upgrade.
+    # Right after the upgrade, a new batch changes only some of the parts.
     forget_tables()
     seal(wave, 12)
     snapshot = update_snapshot(wave_id=wave.pk)
@@ -186,7 +186,7 @@ def test_a_wave_from_before_there_were_looks_goes_on_with_all_its_tables() -> No
     forget_tables()
     newest = Snapshot.objects.latest("through_batch")
     Snapshot.objects.update(looks=[])
-    # What the upgrade to looks did, so that no page goes back to fewer reports.
+    # The upgrade to looks did this, so that no page goes back to fewer reports.
     Snapshot.objects.update(looks_from=F("through_batch"), decided_through=F("through_batch"))
     replay = Replay(wave.description, looks_from=newest.through_batch)
     for batch in wave.batches.order_by("number"):

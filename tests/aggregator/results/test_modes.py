@@ -1,4 +1,4 @@
-"""Browser and coins side by side: compared, and pooled only on request."""
+"""Answers from browsers and with coins are compared side by side, and pooled only on request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 def make_answered(
     *, browser: list[int], coins: list[int], flips: int = 40, **settings: Any
 ) -> Survey:
-    """Send 200 reports from browsers, browser[i] of them Yes to question i, and 100 with coins."""
+    """Send 200 browser reports, of which browser[i] say Yes to question i, and 100 with coins."""
     wave = make_launched_survey(
         coins=True, flips=flips, minimum_batch=10, display_minimum=50, **settings
     )
@@ -54,7 +54,8 @@ def rows_of(response: Any) -> list[dict[str, str]]:
 def test_the_difference_is_of_true_answers_although_the_channels_differ() -> None:
     survey = make_answered(browser=[100, 88], coins=[50, 45])
     page = text_of(read(survey))
-    # 40 flips of 100: d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2; two coins: 2 s − .5.
+    # With 40 flips of 100, d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2. With two coins,
+    # the share is 2 s − .5.
     assert "Coins less browser −100 100 20 points (" in page
     first, second = rows_of(read(survey, "mode_comparison_csv"))
     assert float(first["browser_estimate"]) == pytest.approx(0.5)
@@ -70,7 +71,7 @@ def test_the_difference_is_of_true_answers_although_the_channels_differ() -> Non
 
 
 def test_shares_are_shown_as_far_as_they_are_reliable() -> None:
-    """50 % of 200 people and of 100; then, with 45 flips, of 200 again."""
+    """The share is 50 % of 200 and of 100 people; then, with 45 flips, of 200 people again."""
     survey = make_answered(browser=[100, 90], coins=[50, 45], flips=25, cap=300)
     page = text_of(read(survey))
     for words in ("(200 people) 50 % † (36–", "(100 people) 50 % † (31–", "† Use with caution"):
@@ -116,7 +117,7 @@ def test_the_page_warns_against_pooling_shares_that_differ() -> None:
     assert page.count("so no single share describes both. Do not pool them here.") == 1
     assert "Do not pool" not in text_of(read(survey))
     first, _ = rows_of(read(survey, "mode_comparison_csv"))
-    # 2 · .7 − ½ − (2 · .3 − ½), the same channel
+    # 2 · .7 − ½ − (2 · .3 − ½), because the channel is the same
     assert float(first["difference"]) == pytest.approx(0.8)
     assert first["difference_method"] == "newcombe"
     expected = compare_groups(

@@ -1,4 +1,4 @@
-"""While a wave is open, nothing is broken down by a declared answer, and there are no rows."""
+"""While a wave is open, nothing is broken down by a declared answer, and no rows can be had."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 Kind = Comparison.Kind
-# Group sizes, of 1,307 people; no other number on any page equals one of them.
+# Sizes of groups among 1,307 people; no other number on any page equals one of these.
 GROUPS = (211, 463, 633)
 LATER = "Counted after the survey has closed"
 
@@ -171,7 +171,7 @@ def test_compare_offers_no_group_and_refuses_one(wave: Wave) -> None:
 
 
 def store_by_an_earlier_version(wave: Wave, names: str) -> Comparison:
-    """Store a result that an earlier version computed while the wave was open."""
+    """Store a result that an earlier version would have computed while the wave was open."""
     requested = ask(wave, Kind.TABLE, "q1", "q2")
     computed = requested if requested.is_settled else compute(requested)
     computed.pk, computed.names, computed.method_version = None, names.split(","), 6

@@ -1,4 +1,4 @@
-"""Which estimates may be published, need a mark of caution, or are not shown."""
+"""Which estimates may be published, which need a mark of caution, and which are not shown."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from surveys.manifest.questions import ManifestQuestion, fixed_options
 from tests.support.manifests import make_manifest, make_question
 
 PUBLISHABLE, CAUTION, NOT_SHOWN = Reliability
-# Better first.
+# The better ratings come first.
 ORDER = list(Reliability)
 ONE_LOOK = 1.95996
 
 
-# Computed by hand: 2 · c · SE.
+# The width computed by hand is 2 · c · SE.
 @pytest.mark.parametrize(
     ("error", "critical", "rating"),
     [
@@ -76,7 +76,7 @@ def estimate_yes(flips: int, total: int, yes: int) -> Estimate:
     ],
 )  # fmt: skip
 def test_publishable_shares_cover_as_often_as_all(flips: int, total: int, share: float) -> None:
-    """In these cases, a rule on the estimate itself published only high chance results."""
+    """In these cases, a rule on the estimate itself published only results high by chance."""
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     reported = mechanism.other_probability + mechanism.slope * share
     likely = np.flatnonzero(binom.pmf(np.arange(total + 1), total, reported) > 1e-12).tolist()
@@ -155,7 +155,7 @@ def make_estimate(
 
 
 def test_the_value_shown_lies_inside_its_interval() -> None:
-    """214.7 % beside an interval from 62 to 100 %."""
+    """An estimate of 214.7 % must not stand beside an interval from 62 to 100 %."""
     estimate = make_estimate(value=2.147, error=0.69, interval=(0.62, 1.0))
     assert estimate.displayed == 1
     assert estimate.value == 2.147

@@ -1,4 +1,4 @@
-"""Questions behind rules: one figure for one quantity, from all codes that say who was asked."""
+"""Questions behind rules: one figure per quantity, from all codes that reveal who was asked."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def find(results: dict[str, QuestionResult], question: str, name: str) -> Estima
 
 
 def figures(one: Estimate) -> tuple[Any, ...]:
-    """Everything that is shown about an estimate."""
+    """Return all that is shown about an estimate."""
     return one.value, one.standard_error, one.intervals, one.contradiction
 
 
@@ -113,7 +113,7 @@ def test_one_quantity_has_one_figure_and_each_point_lies_in_its_interval(
 
 
 def expect(asked: float, *, total: int) -> tuple[list[list[int]], list[int]]:
-    """Return the average counts of q1 and q2, and their average table."""
+    """Return the average counts of q1 and q2, and the average table of both."""
     parent, child = (question.mechanism.channel() for question in EXAMPLE.questions[:2])
     shares = np.zeros((2, 6))
     shares[0, 5] = 1 - asked
@@ -153,7 +153,7 @@ def test_few_reports_with_little_noise_get_the_interval_that_always_holds() -> N
     results = estimate_reports(manifest, send(manifest, [{"q1": 0}] * 50, seed=1), fixed_end=True)
     one = find(results, "q2", "1")
     assert one.method == "likelihood_ratio_joint"
-    assert one.critical_value == pytest.approx(2.5758, abs=1e-4)  # of 99 %
+    assert one.critical_value == pytest.approx(2.5758, abs=1e-4)  # the interval at 99 %
     assert one.intervals.inner == ()
 
 
@@ -192,13 +192,13 @@ def test_questions_with_one_rule_show_how_many_were_asked_once(fixed_end: bool) 
     asked = {name: find(results, name, "asked") for name in ("q3", "q4", "q5", "q6", "q7")}
     assert figures(asked["q3"]) == figures(asked["q4"]) == figures(asked["q5"])
     assert asked["q5"].symbols == ("q1", "q2")
-    # The rules name the same two of three codes of q2, in different ways.
+    # Both rules name the same two of the three codes of q2, but in different ways.
     assert figures(asked["q6"]) == figures(asked["q7"])
     assert asked["q6"].symbols == ("q2",)
     truth = compute_truth(SEVERAL, people)
     for result in results.values():
         for one in result.estimates:
-            # At 99.999 %: z = 4.4 in place of 2.
+            # At 99.999 %, z is 4.4 instead of 2.
             centre, width = (one.low + one.high) / 2, one.high - one.low
             assert abs(truth[one.estimand.key] - centre) <= 1.2 * width, one.estimand.key
             assert not one.contradiction
@@ -306,7 +306,7 @@ def test_a_group_that_is_shown_says_exactly_how_many_were_asked_after_the_close(
 @pytest.mark.parametrize(
     ("sites", "is_final"),
     [
-        ([700, 200, 100], False),  # people watch
+        ([700, 200, 100], False),  # people may look before the close
         ([893, 102, 5], True),  # two groups are hidden, and only one of them is asked
         ([1, 994, 5], True),  # too few people are asked
     ],

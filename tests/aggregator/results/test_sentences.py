@@ -1,4 +1,4 @@
-"""Estimates in words: whom a share describes, how things are named, and what is not said."""
+"""Estimates in sentences: whom a share describes, how things are named, and what is not said."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def describe_all(found: QuestionResult) -> Details:
 
 
 def read_details(found: QuestionResult) -> dict[tuple[str, str], str]:
-    """Return the cells of the table by the names of row and column."""
+    """Return the cells of the table, keyed by the texts of their row and column."""
     details = describe_all(found)
     return {
         (row.label, heading.text): cell
@@ -234,7 +234,7 @@ def test_the_ends_of_a_scale_have_their_labels() -> None:
 def test_only_a_wider_interval_than_those_of_others_is_explained_by_itself(
     method: str, critical: float, said_at_fixed_end: bool
 ) -> None:
-    """At looks, all intervals hold for all looks together."""
+    """At looks, every interval holds for all looks together."""
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
     one = find(found, "1")
     main = replace(one.intervals.main, method=method, critical_value=critical)

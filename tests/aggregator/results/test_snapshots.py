@@ -29,7 +29,7 @@ from tests.support.verifying import find_differences
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
-# Of 40 reports, 22 have Yes to the first question, 20 to the second, and 8 to the third.
+# Of 40 reports, 22 say Yes to the first question, 20 to the second, and 8 to the third.
 ROWS = [bytes([i < 22, i % 2, i >= 32]) for i in range(40)]
 
 
@@ -218,7 +218,7 @@ def test_a_snapshot_of_an_older_method_is_recomputed() -> None:
 
 @pytest.mark.parametrize("key", ["estimand", "low", "name"])
 def test_a_snapshot_with_unknown_names_is_recomputed(key: str) -> None:
-    """A half-applied upgrade leaves this: the version is right, but a name inside is wrong."""
+    """A half-applied upgrade leaves a snapshot with the right version but a wrong name inside."""
     wave = make_wave(display_minimum=10)
     send_many(wave, ROWS)
     seal_all(wave)

@@ -1,4 +1,4 @@
-"""The attacks on a survey: their targets, and how often they are right."""
+"""The attacks on a survey: their targets, and how often they succeed."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_exact_figures_are_broken_and_a_release_keeps_its_bound(hundredths: int)
 def test_a_leader_tells_more_about_an_answer_than_any_release_about_taking_part(
     hundredths: int,
 ) -> None:
-    """Two answers are tied among all others; the person's answer puts one of them ahead by one."""
+    """Two answers are tied without the person, whose answer puts one of them ahead by one."""
     played = play(yes_wave(yes=300, total=700), hundredths)
     epsilon = hundredths / 100
     assert played.leader is not None

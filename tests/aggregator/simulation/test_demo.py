@@ -93,7 +93,7 @@ def test_one_demo_uses_every_type_of_question_but_a_score(owner: User) -> None:
     assert survey.questions.exclude(rule=None).exists()
     assert survey.drawn is not None
     assert len(STUDY.people()) == INVENTED_PEOPLE
-    assert STUDY.people() == STUDY.people()  # the same assumptions, the same people
+    assert STUDY.people() == STUDY.people()  # the same assumptions make the same people
 
 
 def test_envelopes_are_stored_before_sending_and_read_back(owner: User, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_demo_without_its_envelopes_is_not_drawn_again(owner: User, tmp_path: 
 
 
 def test_a_complete_demo_that_an_upgrade_computes_again_is_waited_for(owner: User) -> None:
-    """Its reports are erased, and none of them is sent a second time."""
+    """The reports are erased, and none of them is sent a second time."""
     wave = field_demo(REDBOOK, owner=owner)
     send(wave, b"\0\0\0\0")
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
@@ -160,7 +160,7 @@ def test_a_complete_demo_has_the_releases_that_it_plans(owner: User) -> None:
     ] == [("table", ["q1", "q2", "q4", "q5"], 50), ("leader", ["q4"], 50), ("median", ["q5"], 50)]
     account = read_account(wave)
     assert (account.spent, account.cap) == (150, 200)
-    # Its people are invented, so nothing waits for the next day.
+    # The people are invented, so nothing waits for the next day.
     assert {one.public_from for one in wave.releases.all()} == {timezone.now().date()}
 
 

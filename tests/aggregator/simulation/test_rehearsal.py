@@ -62,7 +62,7 @@ def manifest(survey: Survey) -> Manifest:
         (
             [{"share": 1, "answers": {"t1": 1}}],
             "the survey asks no question named t1",
-        ),  # text to read
+        ),  # t1 is a text to read
         ([{"share": 1, "answers": {"q2": 2}}], r"Group 1, q2: the codes are \[0, 1\]"),
         ([{"share": 1, "answers": {"q2": "yes"}}], "q2: an answer is a whole number"),
         ([{"share": 1, "answers": {"q2": {"yes": 1}}}], "named by their codes, not 'yes'"),
@@ -178,7 +178,7 @@ def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
 
 
 def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) -> None:
-    """Its people are invented, so their number may close it, and its releases are tried out."""
+    """The number of invented people may close the survey, and its releases are tried out."""
     Survey.objects.filter(pk=survey.pk).update(
         publication=Publication.PROTECTED, release_epsilon_hundredths=70
     )
@@ -199,7 +199,7 @@ def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
 def test_a_survey_with_a_complete_translation_is_rehearsed(
     survey: Survey, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The title is translated too, although the rehearsal has another one."""
+    """The title is translated too, although the rehearsal has a different title."""
     german = {source.text: f"{source.text} (deutsch)" for source in list_texts(manifest)}
     save_translation(survey=survey, language="de", texts=german)
 

@@ -1,4 +1,4 @@
-"""Reads the words of a PDF written by Typst, without a PDF library, to find every number."""
+"""Reads the text of a PDF written by Typst, without a PDF library, to find every number."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _STREAM = re.compile(rb"^(.*?)stream\r?\n(.*)\r?\nendstream", re.DOTALL)
 _FONTS = re.compile(rb"/Font<<(.*?)>>")
 _NAMED = re.compile(rb"/(\w+) (\d+) 0 R")
 _CHARACTER = re.compile(rb"^<([0-9A-F]{4})> <([0-9A-F]+)>$", re.MULTILINE)
-# The choice of a font, or text to show: a string, or an array with strings. Typst writes a string
-# in hexadecimal digits if some byte of it is not ASCII. Brackets in pairs need no backslash.
+# Matches the choice of a font, or text to show, which is a string or an array with strings. Typst
+# writes a string in hexadecimal digits if any byte of it is not ASCII. Brackets in pairs need no
+# backslash.
 _LITERAL = rb"\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\)"
 _HEXADECIMAL = rb"<[0-9A-Fa-f]*>"
 _STRING = re.compile(rb"%s|%s" % (_LITERAL, _HEXADECIMAL), re.DOTALL)
@@ -26,7 +27,7 @@ _LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 
 def read_pages(pdf: bytes) -> list[str]:
-    """Return the words of each page, as pieces between spaces."""
+    """Return the text of each page, as pieces separated by spaces."""
     objects = {int(number): body for number, body in _OBJECT.findall(pdf)}
     pages = (body for body in objects.values() if b"/Type/Page/" in body)
     return [" ".join(_read_page(page, objects)) for page in pages]
@@ -79,7 +80,7 @@ def _read_characters(body: bytes) -> dict[int, str]:
 
 
 def _unescape(text: bytes) -> bytes:
-    """Return the bytes of a string that still has its brackets."""
+    """Return the bytes of a string that is still in its brackets."""
     inside = text[1:-1]
     if text.startswith(b"<"):
         return bytes.fromhex(inside.decode())

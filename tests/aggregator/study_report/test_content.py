@@ -1,4 +1,4 @@
-"""What the report says: all figures are those of the results, and limits follow from them."""
+"""What the report says: all figures are those of the results, and its limits follow from these."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_what_was_tried_is_counted_and_marked_as_exploratory() -> None:
     compute(ask(wave, Comparison.Kind.TABLE, "q2", "q1"))
     compute(ask(wave, Comparison.Kind.REGRESSION, "q2", "q1", "q3"))
     compute(ask(wave, Comparison.Kind.PAIRS))
-    ask(wave, Comparison.Kind.TABLE, "q3", "q1")  # waits
+    ask(wave, Comparison.Kind.TABLE, "q3", "q1")  # this one waits
     report = write_report(find_view(wave.survey))
     words = text_of_section(report, EXPLORATORY)
     assert TRIED in words

@@ -1,4 +1,4 @@
-"""The PDF and the Word file say what the page says, with any words that an author writes."""
+"""The PDF and the Word file say what the page says, whatever words an author writes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ARABIC, CHINESE = "مسح عن العمل", "关于工作的调查"
 
 
 def read_pdf(pdf: bytes, title: str) -> str:
-    """Return the words of all pages without spaces or page footers."""
+    """Return the text of all pages without spaces or page footers."""
     short = title if len(title) <= 80 else f"{title[:79]}…"
     foot = re.compile(re.escape(squeeze(short)) + r"\d+/\d+$")
     return "".join(foot.sub("", squeeze(page)) for page in read_pages(pdf))
@@ -65,7 +65,7 @@ def find_missing(report: StudyReport, shown: str) -> list[str]:
 
 
 def with_words(report: StudyReport, text: str, **changes: str) -> StudyReport:
-    """Put a text in all places of an author's words: title, question and answer."""
+    """Put a text wherever an author's words can stand: in a title, a question and an answer."""
     words = Words(text=text, is_authors=True)
     table = find_section(report, "results").parts[-1]
     assert isinstance(table, Table)

@@ -1,4 +1,4 @@
-"""Files look the same wherever they are made, and have every common letter."""
+"""Files look the same wherever they are made, and can show every common letter."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from surveys.models import Wave
 from tests.support.fielding import process
 from tests.support.waves import make_wave, send
 
-# Really committed, because the copy is made through a separate connection.
+# The rows must be committed, because the copy is made through a separate connection.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -37,7 +37,7 @@ def rows(path: Path, sql: str) -> list[Any]:
 
 
 def fill() -> list[bytes]:
-    """Seal 10 reports, leave 10 waiting, sign someone in; return the waiting ids."""
+    """Seal 10 reports, leave 10 waiting, and sign a person in; return the waiting ids."""
     wave = make_wave()
     for _ in range(20):
         send(wave, b"\1\0\1")
@@ -62,7 +62,7 @@ def test_a_backup_is_the_whole_database_except_its_sessions(tmp_path: Path) -> N
     assert sorted(pk for (pk,) in rows(target, "SELECT id FROM aggregator_raw_report")) == waiting
     assert rows(target, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
     assert rows(target, "SELECT count(*) FROM django_session") == [(0,)]
-    # The copy is complete: it needs no write-ahead log.
+    # The copy is complete without a write-ahead log.
     assert rows(target, "PRAGMA journal_mode") == [("delete",)]
     triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
     assert rows(target, triggers) == rows_of_the_live_one(triggers) != []
@@ -76,7 +76,7 @@ def read_final_counts(wave: Wave) -> list[list[int]]:
 
 
 def test_results_before_and_after_a_restore_may_differ_by_one_report(tmp_path: Path) -> None:
-    """The documents say so: nothing that is restored knows who has seen what."""
+    """The documents say so, because nothing that is restored knows who has seen what."""
     wave = make_wave()
     for _ in range(40):
         send(wave, b"\1\0\1")
@@ -102,7 +102,8 @@ def test_raw_reports_can_be_left_out_and_leave_nothing_in_the_file(tmp_path: Pat
     assert "are left out" in back_up(without, "--without-raw-reports")
     assert rows(without, "SELECT count(*) FROM aggregator_raw_report") == [(0,)]
     assert rows(without, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
-    # Each table holds an id twice, once in its index by wave; a spent id stays permanently.
+    # Each table holds an id twice, the second time in its index by wave; a spent id stays
+    # permanently.
     assert [with_raw.read_bytes().count(pk) for pk in waiting] == [4] * 10
     assert [without.read_bytes().count(pk) for pk in waiting] == [2] * 10
     assert session.encode() not in with_raw.read_bytes() + without.read_bytes()

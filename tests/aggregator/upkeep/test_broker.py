@@ -1,4 +1,4 @@
-"""The queue's length by priority, as kombu keeps it in Redis."""
+"""The length of the queue by priority, as kombu keeps it in Redis."""
 
 from __future__ import annotations
 

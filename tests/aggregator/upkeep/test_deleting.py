@@ -83,7 +83,7 @@ def make_difference(wave: Wave) -> Difference:
 
 
 def test_what_verifying_found_in_the_survey_goes_and_the_rest_stays() -> None:
-    """Such findings name the survey and count its reports."""
+    """Findings about the deleted survey name that survey and count its reports."""
     survey, other = make_full_survey(), make_wave()
     send_many(other, [b"\1\0\1"])
     RawReport.objects.all().delete()
@@ -186,7 +186,7 @@ def test_verify_agrees_with_a_deleted_survey_and_with_one_deleted_during_the_run
     delete_survey(survey=make_full_survey())
     call_command("verify", stdout=StringIO())
     survey = make_full_survey()
-    for model in (Discard, Release, ReleaseLedger):  # its manifest plans none of these
+    for model in (Discard, Release, ReleaseLedger):  # the manifest plans none of these
         model._default_manager.all().delete()
     assert list(Verification().run(Wave.objects.all())) == []
 

@@ -1,4 +1,4 @@
-"""On the day that respondents were told, a survey is deleted; its owner is told a week before."""
+"""A survey is deleted on the day that respondents were told; its owner is told a week before."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def waiting_survey(**settings: Any) -> Survey:
 
 
 def closed_survey(**settings: Any) -> Survey:
-    """Its last reports are not sealed yet."""
+    """Close a survey whose last reports are not sealed yet."""
     survey = waiting_survey(**settings)
     close_wave(wave_id=survey.waves.get().pk, ending=Wave.Ending.OWNER)
     return survey
@@ -140,7 +140,7 @@ def test_on_its_day_a_survey_goes_with_everything_that_it_collected(
     hashes = {bytes(wave.manifest_hash) for wave in survey.waves.all()}
     clock(midnight(day) - timedelta(seconds=1))
     assert deletions() == []
-    # The worker may have been down on that day, or the clock may have jumped.
+    # The worker may have been down on that day, or the clock may have jumped past it.
     clock(midnight(day) + timedelta(days=3))
     tasks.sweep()
     [message] = [args for task, args in queue if task is tasks.delete_survey_on_its_date]
@@ -164,7 +164,7 @@ def test_a_survey_without_a_date_is_never_due(clock: Clock) -> None:
 def test_the_file_that_counts_draws_stays_as_after_a_deletion_by_hand(
     settings: Settings, clock: Clock
 ) -> None:
-    """The file's random keys say nothing, and a restored backup must not draw again."""
+    """The random keys in the file reveal nothing, and a restored backup must not draw again."""
     day = in_a_month()
     survey = make_full_survey(delete_on=day)
     wave = survey.waves.electronic().get()
@@ -299,7 +299,7 @@ def test_on_postgresql_workers_at_once_delete_once_while_others_seal(
     steps = [delete_on_its_date, seal_next_batch, delete_on_its_date, seal_next_batch] * 2
     with ThreadPoolExecutor(len(steps)) as pool:
         list(pool.map(run, steps))
-    run(delete_on_its_date)  # a worker that met a locked wave left it to the next sweep
+    run(delete_on_its_date)  # a worker that found the wave locked left it to the next sweep
     with django_on(url):
         assert not Survey.objects.exists()
         assert not RawReport.objects.exists()
@@ -347,7 +347,7 @@ def test_a_week_before_the_owner_gets_one_mail_without_the_title(
     assert message.to == [survey.owner.email]
     assert message.subject == "A survey will be deleted on 31 March 2031"
     assert "https://murmur.example/" in str(message.body)
-    assert survey.slug not in str(message.body)  # its page shows anyone what it asks
+    assert survey.slug not in str(message.body)  # the survey's page shows anyone its questions
     assert "drink" not in f"{message.subject} {message.body}"
 
 

@@ -1,4 +1,4 @@
-"""Due work is found in the rows and stored with the time when it was first seen."""
+"""Due work is found in the rows, and stored with the time at which it was first seen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEAL_7 = Due(kind=WorkKind.SEAL, subject=7, progress=0)
 
 
 def rows() -> dict[tuple[str, int], tuple[int, float]]:
-    """Return what is stored: the progress, and the start in seconds after noon."""
+    """Return each stored row's progress, and its start in seconds after noon."""
     return {
         (row.kind, row.subject): (row.progress, (row.since - NOON).total_seconds())
         for row in DueWork.objects.all()
@@ -142,7 +142,7 @@ def test_a_sweep_that_reads_earlier_and_writes_later_does_no_harm(
     remember(SEAL_7, at=0)
     known_to_the_slow_one = list(DueWork.objects.all())
     remember(moved, at=2)
-    # The slow sweep found seal 7 done, and does not know that it is due again.
+    # The slow sweep found seal 7 done and does not know that the seal is due again.
     with monkeypatch.context() as patch:
         patch.setattr(DueWork.objects, "all", lambda: known_to_the_slow_one)
         remember(at=3)

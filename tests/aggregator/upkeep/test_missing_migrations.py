@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Act as at the start of a process, but keep the test's connection open."""
+    """Act as if a process had just started, but keep the test's connection open."""
     monkeypatch.setattr(connection, "close", lambda: None)
     missing_migrations._complete.clear()
     yield

@@ -83,7 +83,7 @@ def assert_only_failure(subject: str, remedy: str) -> None:
 
 @pytest.fixture(scope="module")
 def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    # A folder, because a test turns on append-only files.
+    # The folder is needed because a test turns on append-only files.
     memory_only = ("--save", "", "--dir", str(tmp_path_factory.mktemp("redis")))
     with running_redis(*memory_only) as first, running_redis(*memory_only) as second:
         yield first, second
@@ -108,7 +108,7 @@ def good(
 def test_a_good_installation_on_sqlite_passes(good: Settings) -> None:
     code, lines = check()
     assert code == 0, lines
-    # Murmur cannot count web processes, so it does not say that all is well.
+    # Murmur cannot count web processes, so it cannot say that everything is right.
     assert [line.split("  ")[0] for line in lines] == ["CANNOT TELL", "UNSURE"]
     assert "one web process" in lines[0]
 
@@ -283,7 +283,7 @@ def test_a_database_that_cannot_be_used_fails_with_the_cause(good: Settings) -> 
 
 
 def seal() -> None:
-    # An unfinished query of an earlier test would hold the write-ahead log until it is collected.
+    # Until it is collected, an unfinished query of an earlier test would hold the write-ahead log.
     gc.unfreeze()
     gc.collect()
     wave = make_wave()
@@ -343,7 +343,7 @@ def postgresql(postgres_server: Server, good: Settings) -> Iterator[Server]:
 def altered(server: Server, *statements: str, back: tuple[str, ...]) -> Iterator[None]:
     server.run(*statements, "SELECT pg_reload_conf()")
     connection.close()
-    time.sleep(0.1)  # new sessions see the reload once the postmaster has noticed it
+    time.sleep(0.1)  # new sessions see the reload after the postmaster has noticed it
     try:
         yield
     finally:
@@ -352,7 +352,7 @@ def altered(server: Server, *statements: str, back: tuple[str, ...]) -> Iterator
 
 
 def follow_remedy(server: Server) -> None:
-    """Run the remedy of the only failure."""
+    """Run the commands that the only failure gives as its remedy."""
     (line,) = failures()
     remedy = line.partition(" Remedy: ")[2]
     server.run(*[statement for statement in remedy.split("; ") if statement])

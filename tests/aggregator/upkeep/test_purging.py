@@ -1,4 +1,4 @@
-"""Purging: sealed reports leave no bytes in the files, and no one has to wait for it."""
+"""Purging: sealed reports leave no bytes in the files, and no one has to wait for a purge."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def send(wave: Wave, reports: list[bytes]) -> None:
 
 
 def seal_some(*, seed: int = 1, wave: Wave | None = None) -> tuple[Wave, list[bytes]]:
-    """Send 60 reports and seal 50; return the symbols of the sealed ones."""
+    """Send 60 reports and seal 50 of them; return the symbols of the sealed reports."""
     wave = wave or make_wide_wave()
     reports = make_reports(60 - RawReport.objects.count(), seed=seed)
     before = [bytes(row.symbols) for row in RawReport.objects.all()]
@@ -162,7 +162,7 @@ def test_sqlite_keeps_no_byte_of_a_sealed_report() -> None:
     purge_traces()
     assert holders(gone) == set()
     assert left() == []
-    # The search works: it finds the waiting reports, which are still there.
+    # The search works, because it finds the waiting reports, which are still there.
     assert holders([bytes(row.symbols) for row in RawReport.objects.all()]) == {""}
     assert RawReport.objects.filter(wave=wave).count() == 10
 
@@ -188,7 +188,7 @@ def test_a_reader_on_sqlite_postpones_the_purge_without_long_waits() -> None:
 
 
 def fill_and_close(wave: Wave) -> list[bytes]:
-    """Close a survey, seal its reports, and return contents of its rows."""
+    """Close a survey and seal its reports; return contents of its rows to search for."""
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     seal_next_batch(wave_id=wave.pk)
     needles = [bytes(batch.packed) for batch in wave.batches.all()]
@@ -332,10 +332,10 @@ def test_many_spent_ids_are_not_rewritten(
 
 
 def files_with(server: Server, needles: list[bytes]) -> set[str]:
-    """Like Server.files_with, for needles of any length."""
+    """Search as Server.files_with does, but for needles of any length."""
     found = set()
     for path in server.postgres.data.rglob("*"):
-        with suppress(FileNotFoundError):  # the server has removed it
+        with suppress(FileNotFoundError):  # the server has just removed the file
             content = path.read_bytes() if path.is_file() else b""
             if any(needle in content for needle in needles):
                 found.add(path.relative_to(server.postgres.data).parts[0])
@@ -377,7 +377,7 @@ def test_use_of_the_table_postpones_the_purge(on_postgresql: Server) -> None:
     _, gone = seal_some()
     with on_postgresql.connect() as other, other.transaction():
         other.execute("SELECT count(*) FROM aggregator_raw_report")
-        purge_traces()  # does not wait for the other
+        purge_traces()  # does not wait for the other transaction
         assert purge_is_due()
     purge_traces()
     assert on_postgresql.files_with(gone) == set()
@@ -464,7 +464,7 @@ def test_every_table_that_names_a_survey_is_rewritten_after_a_deletion() -> None
         if any(field.related_model in named for field in model._meta.get_fields() if field.concrete)
     }
     tables |= {model._meta.db_table for model in named}
-    # These tables name waves without a relation.
+    # These tables name waves, without a foreign key.
     tables |= {DueWork._meta.db_table, Upkeep._meta.db_table}
     assert "surveys_planned_comparison" in tables
     # Waiting reports are rewritten at every purge.

@@ -46,7 +46,7 @@ def test_a_folder_in_which_draws_are_not_counted_is_reported(
     settings: Settings, tmp_path: Path
 ) -> None:
     settings.RELEASES = tmp_path / "first"
-    assert check_which_folder() == []  # none counts yet
+    assert check_which_folder() == []  # no folder counts draws yet
     claim_folder(settings.RELEASES)
     assert check_which_folder() == []
     settings.RELEASES = tmp_path / "second"
@@ -54,7 +54,7 @@ def test_a_folder_in_which_draws_are_not_counted_is_reported(
     assert found.id == "aggregator.E063"
     assert "it has no identity" in found.msg
     assert "manage.py replace_releases_folder" in str(found.hint)
-    settings.RELEASES = tmp_path / "first" / "identity"  # E060 says that this is no folder
+    settings.RELEASES = tmp_path / "first" / "identity"  # E060 reports that this is no folder
     assert check_which_folder() == []
     settings.RELEASES = None
     assert check_which_folder() == []

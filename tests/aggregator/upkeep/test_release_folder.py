@@ -60,7 +60,7 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wave(folder: Path) -> Wave:
-    """Make a wave with a drawn release and one that waits; the folder is lost."""
+    """Make a wave with a drawn release and one that waits, and lose the folder."""
     wave = make_released_wave()
     draw(reserve(wave))
     reserve(wave, "q2")
@@ -121,7 +121,7 @@ def test_an_alert_whose_looks_may_be_known_is_given_up(database: str, folder: Pa
     replace_folder(database)
     waiting.refresh_from_db()
     assert waiting.state == Release.State.LOST
-    # Other planned releases are charged at the close, even if the whole cap counts as spent.
+    # Other planned releases are charged at the close, even though the whole cap counts as spent.
     count_all(wave)
     reserve_planned(wave_id=wave.pk)
     assert not find_waves_to_release().exists()
@@ -154,7 +154,7 @@ def test_it_can_run_again_after_it_stopped_halfway(database: str, wave: Wave, fo
     with stop, pytest.raises(RuntimeError):
         replace_folder(database)
     waiting = wave.releases.get(state="reserved")
-    assert draw(waiting).state == Release.State.RESERVED  # not with a half-made folder
+    assert draw(waiting).state == Release.State.RESERVED  # no draw with a half-made folder
     before = (folder / wave.manifest_hash_hex).read_text()
     replace_folder(database)
     assert (folder / wave.manifest_hash_hex).read_text() == before

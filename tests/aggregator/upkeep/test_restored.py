@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def upload(wave: Wave, numbers: range) -> set[Outcome]:
-    """Let the browsers with these numbers send their reports, with the same bytes each time."""
+    """Send the reports of the browsers with these numbers, always with the same bytes."""
     outcomes = {
         record_report(
             Upload(
@@ -58,7 +58,8 @@ def test_looks_go_on_and_reports_sent_again_count_once(tmp_path: Path) -> None:
     with django_on(f"sqlite:///{yesterday}"):
         restored = Wave.objects.get()
         assert count_shown(restored) == shown_yesterday < shown_today
-        # Browsers without a reply before the backup, and some that got a reply after it.
+        # First browsers that got no reply before the backup, then some that got a reply after the
+        # backup.
         assert upload(restored, range(100, 150)) == {Outcome.ALREADY_RECORDED}
         assert count_shown(restored) == shown_yesterday
         assert upload(restored, range(300, 340)) == {Outcome.RECORDED}

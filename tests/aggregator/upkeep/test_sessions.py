@@ -1,4 +1,4 @@
-"""Expired sessions are deleted, and nobody who is signed in is signed out."""
+"""Expired sessions are deleted, but nobody who is signed in is signed out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks in `manage.py check`: when they ask servers, and which settings they refuse."""
+"""The checks in `manage.py check`: when they ask servers, and which settings they reject."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run_privacy_checks(databases: list[str] | None = None) -> list[CheckMessage]
 
 
 def run_plain_checks() -> list[CheckMessage]:
-    """Run the checks that precede every command; other apps object to the tests' cache."""
+    """Run the checks that precede every command, but only ours; others object to the cache."""
     found = checks.run_checks()
     return [message for message in found if str(message.id).startswith("aggregator.")]
 
@@ -38,7 +38,7 @@ def test_servers_are_asked_only_if_a_database_is_named(monkeypatch: pytest.Monke
     monkeypatch.setattr(redis.Redis, "from_url", ask)
     assert run_plain_checks() == []
     run_privacy_checks()  # --deploy alone reads only settings
-    # As migrate does, on a database that has not been migrated yet.
+    # These checks run as migrate runs them, on a database that has not been migrated yet.
     ours = [registry.PRIVACY, registry.SETTINGS]
     assert checks.run_checks(tags=ours, databases=["default"]) == []
     with pytest.raises(AssertionError):

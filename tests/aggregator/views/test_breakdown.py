@@ -1,4 +1,4 @@
-"""The pages of a breakdown: the menu, the wait, every question by groups, and what is refused."""
+"""The pages of a breakdown: the menu, the wait, every question by groups, and refused choices."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_every_question_is_shown_by_every_group_with_sizes_once() -> None:
         assert option in block
     assert len(re.findall(r'class="block-row"', block)) == 3 * 4
     assert MAY_BE_ZERO in block
-    # Everybody is asked this question, but not all answer it.
+    # Everybody is asked this question, but not all people answer it.
     assert "Of those who answered" in page.split('id="q2"')[1].split("</article>")[0]
     assert "differences will stand out by chance" in words
 
@@ -231,7 +231,7 @@ def test_another_declared_question_is_counted_by_groups_if_the_rows_have_both() 
     ]
     send_rows(wave, rows)
     finish(wave)
-    # One of the combinations of Where and Who would have three people.
+    # One combination of Where and Who would have only three people.
     assert [one["question"] for one in RowsFile.objects.get().chosen or []] == ["q2", "q3"]
     result = break_down(wave, "q2")
     assert {one.question for one in result.crossed} == {"q3"}

@@ -98,7 +98,7 @@ def test_the_page_says_if_and_which_blocks_are_compared_where_few_share_them() -
         assert sentence in text_of(client.get(address(wave.survey)))
     refused = choose(client, wave.survey, kind="table", outcome="q1", group="q2")
     assert refused.status_code == 422
-    assert text_of(refused).count(BLOCKS_APART) > 1  # the notice, and at the form
+    assert text_of(refused).count(BLOCKS_APART) > 1  # in the notice, and at the form
 
 
 def test_two_questions_are_compared_from_the_form_to_the_sentence() -> None:
@@ -113,7 +113,7 @@ def test_two_questions_are_compared_from_the_form_to_the_sentence() -> None:
     panel = address(wave.survey, "comparison_panel", pk=comparison.pk)
     assert client.get(panel).status_code == 200
     comparison = compute(comparison)
-    assert client.get(panel).status_code == 286  # stop polling
+    assert client.get(panel).status_code == 286  # the page stops polling
     done = client.get(page)
     words = text_of(done)
     assert "hx-get" not in done.content.decode()
@@ -295,7 +295,7 @@ def test_impossible_codes_come_with_a_warning_instead_of_a_finding() -> None:
 
 
 def test_the_verdict_is_that_of_the_interval() -> None:
-    """Pearson's test on these reports rejects (p = .039); the interval includes 0."""
+    """Pearson's test on these reports rejects (p = .039), but the interval includes 0."""
     wave = make_wave(questions=2)
     rows = [[0, 0]] * 68 + [[0, 1]] * 37 + [[1, 0]] * 21 + [[1, 1]] * 24
     send_many(wave, [bytes(row) for row in rows] * 8)
@@ -385,14 +385,14 @@ def read_csv(client: Client, survey: Survey, comparison: Comparison) -> list[dic
 
 
 def by_name(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-    """Index the rows of a file by their subject and quantity."""
+    """Index the rows of a file by subject and quantity."""
     named = {(row["row"], row["quantity"]): row for row in rows}
     assert len(named) == len(rows)
     return named
 
 
 def list_numbers(stored: Any) -> set[str]:
-    """List every number of a stored result as files write it."""
+    """List every number of a stored result in the form in which files write it."""
     if isinstance(stored, dict):
         return set().union(*(list_numbers(value) for value in stored.values()))
     if isinstance(stored, list):
@@ -432,7 +432,7 @@ def test_the_file_of_two_questions_holds_every_number() -> None:
     assert sum(counts) == int(cells[0]["n"]) == 3000
     shares = [float(row["value"]) for row in cells if row["quantity"] == "raw_share"]
     assert sum(shares) == pytest.approx(1)
-    # Rows before columns: the second is No to the outcome, Yes to the group.
+    # The order is rows before columns: the second cell is No to the outcome and Yes to the group.
     assert int(named["0;1", "count"]["value"]) == comparison.result["counts"][0][1]
 
 

@@ -77,7 +77,7 @@ def test_a_random_subset_shows_its_total_only_until_the_close() -> None:
     assert all(question.total >= 30 for question in results.questions)
 
 
-FEW = 17  # people who are asked the third block; the crowd is 30
+FEW = 17  # people asked the third block; the crowd is 30
 
 
 @pytest.mark.usefixtures("static_files")

@@ -1,4 +1,4 @@
-"""The page that deletes a closed survey, and its addresses afterwards."""
+"""The page that deletes a closed survey, and what its addresses return afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health checks: their answers are cheap and reveal nothing."""
+"""Health checks: their answers are computed cheaply and reveal nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OK, LATE = {"status": "ok"}, {"status": "late"}
 
 
 def note(*, swept: float | None, due: float | None = None) -> None:
-    """Store how many seconds ago the last sweep ran and work became due."""
+    """Store how many seconds ago the last sweep ran, and how many ago work became due."""
     now = timezone.now()
     Upkeep.objects.all().delete()
     DueWork.objects.all().delete()
@@ -51,7 +51,7 @@ def test_healthz_does_not_use_the_database() -> None:
         (121, None, LATE),
         (1, 121, LATE),
         (-4, -4, OK),  # the clocks of two machines differ a little
-        (-30, None, LATE),  # a clock was set back
+        (-30, None, LATE),  # the clock was set back
         (1, -30, LATE),
     ],
 )
@@ -59,7 +59,7 @@ def test_readyz_says_whether_work_is_late(
     swept: float | None, due: float | None, told: dict[str, str]
 ) -> None:
     note(swept=swept, due=due)
-    # Slow workers do not justify taking the intake out of service.
+    # Slow workers are no reason to take the intake out of service.
     assert ask() == (200, told)
     response = Client().get("/readyz?late=503")
     assert response.status_code == (200 if told == OK else 503)

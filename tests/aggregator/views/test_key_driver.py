@@ -1,4 +1,4 @@
-"""Key driver without noise: from a choice through the worker to the ranking."""
+"""Key drivers without noise: from a choice through the worker to the ranking."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 def make_predicted(
     *, people: int, yes: float, agree: float, closes: bool = True, **settings: Any
 ) -> Wave:
-    """Some people say Yes to Q1, some answer Q2 the opposite way, and Q3 is a coin."""
+    """Make a wave: some say Yes to Q1, some answer Q2 the opposite way, and Q3 is random."""
     wave, draw, rows = make_wave(questions=3, **settings), random.Random(11), []
     for _ in range(people):
         first = draw.random() < yes
@@ -51,7 +51,7 @@ def address(wave: Wave) -> str:
 
 
 def find(wave: Wave) -> tuple[Client, str]:
-    """Choose Q1 on the page and let the worker count; return what the page says."""
+    """Choose Q1 on the page and let the worker count; return the text of the page."""
     client = sign_in(wave.survey.owner)
     response = client.post(address(wave), {"outcome": "q1"})
     assert response.status_code == 302, text_of(response)
@@ -69,7 +69,7 @@ def test_the_best_predictor_is_named_beside_the_better_constant() -> None:
     assert MAY_BE_CHANCE not in words
     assert words.index("Q2: opposite answer") < words.index("“Always No” 0 %")
     assert "hold at 95 % for all 3 rules" in words
-    # Asking again takes the stored counts.
+    # A second request uses the stored counts.
     assert client.post(address(wave), {"outcome": "q3"}).status_code == 302
     assert Comparison.objects.count() == 1
     page = client.get(reverse("aggregator:compare", args=[wave.survey.slug]))
@@ -104,7 +104,7 @@ def count_pair(other: str, *counts: tuple[int, int]) -> PairTest:
 @pytest.mark.parametrize(
     ("yes", "said"),
     [
-        # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1; in the second case 60 %.
+        # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1; in the second case, 60 % do.
         (2260, "No answer predicts Q1 better than “Always Yes”, which is right for 63 %"),
         (2200, "Q2 predicts Q1 best: guessing the same answer is right for 62 %"),
     ],
@@ -136,7 +136,7 @@ def test_what_may_be_chance_is_said_to_be() -> None:
 
 
 def test_the_ranking_follows_from_the_counts() -> None:
-    """Estimates computed by hand from the codes of the stored reports."""
+    """The expected estimates are computed by hand from the codes of the stored reports."""
     wave = make_predicted(people=2_000, yes=0.4, agree=0.85)
     ranking = rank(wave)
     counts = wave.snapshots.get(final=True).counts
@@ -147,7 +147,7 @@ def test_the_ranking_follows_from_the_counts() -> None:
     assert abs(best.share - 0.85) < 4 * (0.25 / 2_000) ** 0.5 / 0.25
     assert best.low < best.share < best.high
     assert best.gain == pytest.approx(best.share - ranking.constant.share)
-    # Two pairs and the constant: 1 - .05/3, which is 2.39 standard errors.
+    # For two pairs and the constant, the level is 1 - .05/3, which is 2.39 standard errors.
     assert ranking.together.family == 3
     assert (best.gain - best.least_gain) / 2.394 == pytest.approx(0.047, abs=0.01)
 
@@ -178,7 +178,7 @@ def test_an_outcome_must_be_a_yes_or_no_answer(outcome: str) -> None:
 
 
 def test_counts_of_earlier_versions_are_made_again() -> None:
-    """They stored no codes of pairs, so the worker counts pairs again."""
+    """Earlier versions stored no codes of pairs, so the worker counts pairs again."""
     wave = make_predicted(people=600, yes=0.4, agree=0.85)
     client, _ = find(wave)
     stored = Comparison.objects.get()

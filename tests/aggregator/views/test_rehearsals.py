@@ -1,4 +1,4 @@
-"""A rehearsal cannot be mistaken for a survey: pages, pictures, files and the API name it."""
+"""A rehearsal cannot be mistaken for a survey: pages, pictures, files and the API identify it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTICE = 'id="rehearsal"'
 
 @pytest.fixture
 def rehearsal() -> Survey:
-    """A rehearsal with results, of people with a browser and of people with coins."""
+    """Make a rehearsal with results, both of people with a browser and of people with coins."""
     wave = open_rehearsal(survey=make_survey(coins=True), people=200)
     send_codes(wave.survey.waves.manual().get(), yes=[80, 100], total=200)
     survey = field(wave, yes=[80, 100], total=200)

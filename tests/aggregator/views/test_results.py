@@ -94,13 +94,13 @@ def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> N
     process(wave)
     words = text_of(read(wave.survey))
     assert words.count(WATCHED) == 1
-    # Intervals that hold at every look have no inner ones.
+    # Intervals that hold at every look have no inner intervals.
     for level in ("50 %", "80 %"):
         assert f"{level} interval" not in words
 
 
 def test_nothing_is_said_about_a_value_that_is_not_shown() -> None:
-    """Few codes are plausible for every share, and their estimate is above 100 % by chance."""
+    """With few codes, every share is plausible, and the estimate is above 100 % by chance."""
     survey = field(make_launched_survey(flips=45), yes=[18, 15], total=30)
     words = text_of(read(survey))
     assert TOO_FEW_ANSWERS in words
@@ -130,7 +130,7 @@ def test_an_estimate_outside_0_to_100_is_clipped_on_the_page() -> None:
 
 
 def test_an_estimate_that_needs_caution_has_a_mark_that_is_explained() -> None:
-    """50 % from 200 reports is ±25 points while anybody may look."""
+    """An estimate of 50 % from 200 reports has a margin of ±25 points while anybody may look."""
     survey = field(make_launched_survey(), yes=[100, 700], total=200)
     words = text_of(read(survey))
     assert "50 % †" in words
@@ -156,7 +156,7 @@ def test_codes_that_contradict_the_design_are_reported_as_such() -> None:
     survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
     words = text_of(read(survey))
     assert "The reports contradict the design of this question." in words
-    assert "150.0" not in words  # the estimate is in files only
+    assert "150.0" not in words  # only files contain the estimate
 
 
 @pytest.mark.parametrize("name", ["results", "results_panel"])
@@ -257,7 +257,7 @@ def test_only_the_demo_shows_the_true_values() -> None:
     Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
     words = text_of(read(Survey.objects.get(pk=survey.pk)))
     assert "These figures were published in 1978" in words
-    # Rounded like the estimates beside them.
+    # The figures are rounded like the estimates beside them.
     for share in ("32 %", "23 %", "48 %", "62 %"):
         assert re.search(rf"Known truth .*Yes {share} ", words)
     assert words.count("Known truth") == 4
@@ -297,7 +297,7 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(address, headers={"HX-Request": "true"})
     assert response["HX-Refresh"] == "true"
     assert b"<form" not in response.content
-    # Text typed into a form must stay.
+    # Text that was typed into a form must stay.
     assert "HX-Refresh" not in Client().post(address, headers={"HX-Request": "true"})
 
 
@@ -309,7 +309,7 @@ def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch)
         return list_blocks(*given, **named)
 
     monkeypatch.setattr("aggregator.results.rendered_blocks.list_blocks", count)
-    wave = make_launched_survey(flips=5)  # so that 100 reports are enough to show a share
+    wave = make_launched_survey(flips=5)  # makes 100 reports enough to show a share
     for looks, (yes, share) in enumerate([(50, r"[45]\d"), (1000, r"(9\d|100)")], start=1):
         send_codes(wave, yes=[yes, yes], total=100 if looks == 1 else 1000)
         process(wave)
@@ -400,7 +400,7 @@ def test_a_question_whose_rule_is_too_large_to_use_says_so() -> None:
         )
         for number in range(3)
     ]
-    # Each option of three questions is told apart: 64 combinations.
+    # The rule distinguishes each option of three questions: 64 combinations.
     every = [{"name": str(one.pk), "is": [code]} for one in earlier for code in range(3)]
     rules: list[dict[str, Any]] = [every[0], {"any": every}]
     for number, rule in enumerate(rules):

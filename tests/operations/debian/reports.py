@@ -1,6 +1,7 @@
 """Runs in Murmur's shell on Debian: sends reports through nginx, and waits until some are sealed.
 
-It opens a survey first, unless one is open. Random codes will do: nobody looks at the estimates.
+It opens a survey first, unless one is open. Random codes are enough, because nobody looks at the
+estimates.
 """
 
 import os
@@ -31,7 +32,7 @@ def open_survey() -> None:
 
 
 def send(request: urllib.request.Request, certificate: ssl.SSLContext) -> None:
-    """Send one report; wait when told to, as a browser does: all come from one network."""
+    """Send one report; wait when told to, as a browser does, because all come from one network."""
     while True:
         try:
             assert urllib.request.urlopen(request, context=certificate).status == 201
@@ -47,7 +48,7 @@ def send_reports(count: int) -> None:
         open_survey()
     wave = Wave.objects.get()
     address = f"https://{os.environ['ALLOWED_HOSTS']}/api/reports"
-    certificate = ssl._create_unverified_context()  # the placeholder of the first hour
+    certificate = ssl._create_unverified_context()  # accepts the placeholder used in the first hour
     batches = Batch.objects.count()
     for _ in range(count):
         body = encode_report(

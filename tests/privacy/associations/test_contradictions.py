@@ -1,8 +1,9 @@
 """Report tables that no true answers can explain: known values, false alarms on honest data.
 
-The chance of a false alarm is simulated, or summed over all tables, at truths where it is greatest:
-everybody, or all of a few groups, in one cell. Each test maximizes over shares that include the
-true ones, so tables whose ratio against the truth is small need no search.
+The chance of a false alarm is simulated, or summed over all tables, for true shares where the
+chance is greatest: everybody in one cell, or each of a few groups in one cell. Each test maximizes
+over shares that include the true ones, so tables whose ratio against the truth is small need no
+search.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def test_after_a_fixed_end_one_look_finds_what_a_bound_for_every_look_misses() -
         ([[30, 20], [20, 30]], FINE),
         ([[400, 150], [150, 300]], FIXED),
         ([[0, 100], [100, 0]], BOTH),
-        # With fewer than 20 reports, the test for every look replaces the other.
+        # With fewer than 20 reports, the test that holds at every look replaces the other one.
         ([[1, 9], [10, 0]], FIXED),
         ([[0, 9], [10, 0]], FINE),
     ],
@@ -89,14 +90,14 @@ def test_the_test_that_is_valid_depends_on_the_end() -> None:
 
 
 def compare_with_truth(tables: Counts, reported: Floats) -> Floats:
-    """The likelihood ratio of the reported shares themselves against the true ones."""
+    """Compute the likelihood ratio of the reported shares themselves against the true shares."""
     total = tables.sum(axis=1, keepdims=True)
     ratios: Floats = 2 * (xlogy(tables, tables / total) - xlogy(tables, reported)).sum(axis=1)
     return ratios
 
 
 def find_at_end(tables: Counts, variables: Sequence[Variable], reported: Floats) -> Counts:
-    """The indices of tables that contradict the design after a fixed end."""
+    """Return the indices of tables that contradict the design after a fixed end."""
     shape = tuple(variable.size for variable in variables)
     freedom = len(reported) - 1
     likely = np.flatnonzero(chdtrc(freedom, compare_with_truth(tables, reported)) <= 0.01)
@@ -108,7 +109,7 @@ def find_at_end(tables: Counts, variables: Sequence[Variable], reported: Floats)
 
 
 def list_tables(total: int) -> Counts:
-    """Every table of four cells."""
+    """Return every table of four cells with this total."""
     first, second, third = np.indices((total + 1,) * 3).reshape(3, -1)
     fourth = total - first - second - third
     return np.column_stack([first, second, third, fourth])[fourth >= 0]
@@ -129,7 +130,7 @@ def test_after_a_fixed_end_chance_contradicts_at_most_1_of_100_small_tables(
         reported = kronecker([variable.channel() for variable in variables]) @ truth
         ways = gammaln(total + 1) - gammaln(tables + 1).sum(axis=1)
         weights = np.exp(ways + xlogy(tables, reported).sum(axis=1))
-        # Tables that hardly ever occur count as contradictions without a search.
+        # Tables that hardly ever occur are counted as contradictions without a search.
         likely = weights > NEVER
         found = find_at_end(tables[likely], variables, reported)
         chance = weights[likely][found].sum() + weights[~likely].sum()
@@ -143,7 +144,8 @@ def accept(k: int, *, runs: int, expected: float) -> None:
     assert k <= limit
 
 
-# At epsilon = .5, true shares can explain least, so reports contradict by chance most often.
+# At epsilon = .5, true shares can explain the fewest tables, so reports contradict by chance most
+# often.
 @pytest.mark.parametrize(
     ("sizes", "total"),
     [
@@ -167,7 +169,8 @@ def test_while_watched_chance_contradicts_at_most_1_of_100_tables() -> None:
     reported = kronecker([COINS.channel()] * 2)[:, 0]
     batches = np.random.default_rng(1970).multinomial(50, reported, size=(runs, looks))
     tables = batches.cumsum(axis=1)
-    # Only these can contradict: the mixture is below the likelihood of the reported shares.
+    # Only these tables can contradict, because the mixture is below the likelihood of the reported
+    # shares.
     likely = compare_with_truth(tables.reshape(-1, 4), reported) >= 2 * log(100)
     ever = {
         run

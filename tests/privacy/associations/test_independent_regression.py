@@ -1,4 +1,4 @@
-"""The regression agrees with another implementation: a general optimizer on the raw likelihood."""
+"""The regression agrees with another implementation, a general optimizer on the raw likelihood."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CODES = list(product((0, 1), repeat=4))
 
 
 class Likelihood:
-    """-log L as a function of seven logits of predictor combinations and four coefficients."""
+    """The function -log L of seven logits of predictor combinations and four coefficients."""
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
         self.counts = np.array([counts[code] for code in CODES], dtype=float)
-        own = COINS.other_probability + COINS.slope  # that an answer is sent as it is
+        own = COINS.other_probability + COINS.slope  # the chance that an answer is sent as it is
         same = np.array([[np.sum(np.equal(code, true)) for true in CODES] for code in CODES])
         self.kept = own**same * (1 - own) ** (4 - same)
 
@@ -72,7 +72,7 @@ class Likelihood:
 
 
 def marriage() -> NDArray[np.int64]:
-    """Reports of the women in the demo, whose figures were published in 1978."""
+    """Draw reports of the women in the demo, whose figures were published in 1978."""
     women = np.zeros((2, 2, 2, 2))
     for answers, number in REDBOOK_COUNTS.items():
         women[answers] = number

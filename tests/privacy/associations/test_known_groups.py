@@ -21,7 +21,7 @@ from tests.support.sampling.estimates import estimate_alone
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 LIGHT = RandomizedResponse.from_flips(symbols=2, flips=5)
-# Reports the truth for all but one in four billion answers.
+# This mechanism reports the truth for all but one in four billion answers.
 DIRECT = RandomizedResponse(symbols=2, threshold=2**32 - 1)
 ONE_IN_A_MILLION = 1e-6
 
@@ -35,7 +35,7 @@ mechanisms = st.builds(
 
 
 def newcombe_ends(mechanism: RandomizedResponse, *, people: int) -> NDArray[np.float64]:
-    """Both ends of the interval for all pairs of counts; shape (2, people + 1, people + 1)."""
+    """Return both ends for all pairs of counts; the shape is (2, people + 1, people + 1)."""
     counts = range(people + 1)
     c, d = mechanism.other_probability, mechanism.slope
     sides = [known_groups._Group(successes=count, total=people, c=c, d=d) for count in counts]
@@ -163,8 +163,8 @@ def test_identical_reports_do_not_tell_groups_apart(successes: list[int]) -> Non
 
 
 def test_reports_that_no_difference_explains_are_a_contradiction() -> None:
-    # With two coins, from 25 to 75 % of codes are yes. Here none in the first group are, and all
-    # in the second.
+    # With two coins, from 25 to 75 % of codes are yes. Here, no code in the first group is yes, and
+    # every code in the second is.
     found = compare_groups(successes=[0, 500], totals=[500, 500], mechanisms=[COINS, COINS])
     assert found.contradiction
     assert (found.low, found.high) == (-1, -1)
@@ -251,7 +251,7 @@ def test_with_different_channels_the_interval_covers_the_true_difference(
         ]
         found = compare_groups(successes=successes, totals=[people] * 2, mechanisms=pair)
         covered += found.low <= first - second <= found.high
-    # Nominal .95; in groups this small, slightly less is acceptable.
+    # The nominal coverage is .95; in groups this small, slightly less is acceptable.
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
@@ -291,13 +291,13 @@ def test_pooled_strata_are_also_shown_separately() -> None:
         alone = estimate_alone(counts=[total - count, count], mechanism=mechanism)
         assert found.shares[place] == pytest.approx(alone.shares[1], abs=1e-14)
         assert found.standard_errors[place] == pytest.approx(alone.standard_errors[1], abs=1e-14)
-    # The more precise stratum weighs more than its share of the reports.
+    # The more precise stratum has more weight than its share of the reports.
     weights = 1 / np.array(found.standard_errors) ** 2
     assert found.share == pytest.approx(weights @ found.shares / weights.sum(), abs=2e-3)
 
 
 def test_strata_with_exactly_the_same_share_are_not_heterogeneous() -> None:
-    # 30 % yes: 40 of 100 codes with two coins, 32 of 100 at five flips of 100
+    # If 30 % say yes, 40 of 100 codes are yes with two coins, and 32 at five flips of 100.
     found = pool_strata(successes=[400, 320], totals=[1000, 1000], mechanisms=[COINS, LIGHT])
     assert found.share == pytest.approx(0.3, abs=1e-8)
     assert found.heterogeneity.statistic == pytest.approx(0, abs=1e-9)

@@ -82,11 +82,11 @@ def test_an_end_that_the_reports_do_not_determine_is_infinite() -> None:
 
 
 def test_with_one_factor_the_intervals_are_those_of_the_whole_table() -> None:
-    """Also where nobody in a small group may have the event, so its odds ratio is unbounded."""
+    """This holds even for an unbounded odds ratio: nobody in a small group may have the event."""
     share, event = np.array([0.6, 0.32, 0.08]), 0.1
     truth = np.stack([share * (1 - event), share * event])
     variables = [PLAIN, CHOICE]
-    # In the last table, EM ends at a lower peak from one of its two starts.
+    # In the last table, EM ends at a lower peak if it begins at one of its two starts.
     for table in list(surveys_of(truth, variables, people=2000, surveys=12, seed=5))[8:]:
         fit = fit_latent_logistic(counts=table, variables=variables)
         for answer, adjusted in enumerate(fit.adjusted, start=1):
@@ -104,13 +104,13 @@ def test_with_one_factor_the_intervals_are_those_of_the_whole_table() -> None:
 
 
 def is_related(fit: LatentLogisticFit) -> NDArray[np.bool_]:
-    """Whether the interval of each odds ratio excludes 1."""
+    """Return whether the interval of each odds ratio excludes 1."""
     related: NDArray[np.bool_] = (fit.low > 0) | (fit.high < 0)
     return related[1:]
 
 
 def check_agreement(fit: LatentLogisticFit) -> None:
-    """The test, the odds ratio and the adjusted difference never contradict each other."""
+    """Check that the test, the odds ratio and the adjusted difference agree with each other."""
     by_test = [test.p_value <= 1 - fit.level for test in fit.tests[1:]]
     by_difference = [one.difference.low > 0 or one.difference.high < 0 for one in fit.adjusted]
     assert is_related(fit).tolist() == by_test == by_difference

@@ -127,7 +127,7 @@ def test_direct_questions_give_the_fit_of_statsmodels() -> None:
 
 @pytest.fixture
 def without_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the adjusted shares, which are slow and tested with the profiles."""
+    """Leave out the adjusted shares, which are slow and are tested with the profiles."""
     monkeypatch.setattr(latent_regression, "_adjust", lambda *_: ())
 
 
@@ -222,7 +222,7 @@ def test_people_who_refuse_are_left_out_of_the_model_but_counted() -> None:
     answering = true_table([-0.5, 0.9], sizes=[2])
     truth = np.zeros((3, 3))
     truth[:2, :2] = 0.7 * answering
-    # People with the event refuse more often: the model assumes nothing about who refuses.
+    # People with the event refuse more often here; the model assumes nothing about who refuses.
     truth[2] = [0.02, 0.15, 0.05]
     truth[:2, 2] = [0.03, 0.05]
     counts = expected_counts(truth, [REFUSABLE, REFUSABLE], people=10**12)
@@ -257,11 +257,11 @@ def test_a_way_to_refuse_costs_precision_even_if_nobody_uses_it() -> None:
 def test_a_coefficient_without_bound_is_infinite(event_share: float, other_share: float) -> None:
     truth = np.array([[1 - other_share, 1 - event_share], [other_share, event_share]]) / 2
     counts = expected_counts(truth, [LIGHT, LIGHT], people=4000)
-    # Fewer (or more) reports of the event than the channel alone would produce.
+    # There are fewer (or more) reports of the event than the channel alone would produce.
     counts[1, 1] += -40 if event_share == 0 else 40
     fit = fit_latent_logistic(counts=counts, variables=[LIGHT, LIGHT])
     assert fit.coefficients[1] == (inf if event_share else -inf)
-    # The intercept is that of the other answer, and the intervals are those of the whole table.
+    # The intercept is that of the other answer, and the intervals are those for the whole table.
     assert fit.coefficients[0] == pytest.approx(log(other_share / (1 - other_share)), abs=0.05)
     whole = associate(
         counts=counts, variables=[LIGHT, LIGHT], event=1, first=1, second=0, level=0.95

@@ -1,4 +1,4 @@
-"""Segments divide the table best, have the documented order, and move as far as stated."""
+"""Segments divide the table best, are in the documented order, and move as far as stated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_rows(questions: int) -> Shares:
 
 
 def divide_best(shares: Shares, segments: int) -> float:
-    """Try every division of the rows: the sum of squares less that of the centres."""
+    """Try every division of the rows, and return the least sum of squares around the centres."""
     rows, weights = list_rows(shares.ndim), shares.ravel()
     labels = np.array(list(product(range(segments), repeat=len(rows))))
     members = (labels[:, :, None] == np.arange(segments)) * weights[:, None]
@@ -73,7 +73,7 @@ def test_fewer_rows_than_segments_are_refused_even_if_rounding_leaves_some() -> 
 
 
 def make_table(questions: int) -> Shares:
-    """60 % of people say Yes to each question with probability .8, the others with .2."""
+    """Make a table: 60 % of people say Yes to each question with probability .8, others with .2."""
     rows = list_rows(questions)
     first, second = (np.where(rows == 1, yes, 1 - yes).prod(axis=1) for yes in (0.8, 0.2))
     mixed: Shares = 0.6 * first + 0.4 * second
@@ -101,7 +101,8 @@ def test_centres_are_about_as_far_from_the_truth_as_the_bootstrap_says(
         spreads.append(float((found.spread**2).mean()))
     seen, said = np.sqrt(np.mean(squares)), np.sqrt(np.mean(spreads))
     print(f"{questions} questions, n = {n}: {seen:.4f}, bootstrap {said:.4f}")
-    # In 20 other samples of 25, ln of the ratio had mean .19 and SD .09: both ends are 5 SD away.
+    # In 20 other samples of 25, the mean of ln of the ratio was .19, with SD .09: both ends are 5
+    # SD away.
     assert 0.5 < said / seen < 2
 
 

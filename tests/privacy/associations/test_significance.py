@@ -42,7 +42,7 @@ def simulate(
 
 
 def with_refusals(*, both_refuse: float, first: float, second: float) -> NDArray[np.float64]:
-    """Independent answers of people who answer both questions or neither."""
+    """Return independent answers of people who answer both questions or neither."""
     truth = np.zeros((3, 3))
     truth[2, 2] = both_refuse
     truth[:2, :2] = (1 - both_refuse) * np.outer([1 - first, first], [1 - second, second])
@@ -158,7 +158,7 @@ def test_people_who_refuse_both_do_not_make_their_answers_dependent(
         ("latent_likelihood_ratio", 1)
     }
     assert sum(test.p_value <= 0.05 for test in latent) <= most_rejections(surveys)
-    # Pearson's test rejects on the same reports: refusals depend on each other for trivial
+    # Pearson's test rejects on the same reports, because refusals depend on each other for trivial
     # reasons.
     naive = sum(homogeneity_test(counts=table).p_value <= 0.05 for table in tables)
     assert naive > most_rejections(surveys, level=0.5)
@@ -179,7 +179,7 @@ def test_dependent_answers_are_found_among_those_who_answer() -> None:
 def test_one_question_with_refusals_is_enough_for_the_latent_test() -> None:
     found = independence_test(counts=[[200, 150, 90], [160, 210, 80]], variables=[PLAIN, REFUSABLE])
     assert found.method == "latent_likelihood_ratio"
-    # Only answers count. The whole table, with its three columns, would give two degrees of
+    # Only answers count. The whole table, which has three columns, would give two degrees of
     # freedom.
     assert found.degrees_of_freedom == 1
 
@@ -200,7 +200,7 @@ def test_expected_counts_of_independent_answers_fit_perfectly() -> None:
 def test_adjusted_p_values_match_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats import multitest
 
-    with mock.patch("gc.collect"):  # otherwise statsmodels collects garbage at every call
+    with mock.patch("gc.collect"):  # otherwise, statsmodels collects garbage each time it is called
         theirs = multitest.multipletests(p_values, method="holm")[1]
     assert adjust_for_multiplicity(p_values) == pytest.approx(list(theirs), abs=1e-14)
 

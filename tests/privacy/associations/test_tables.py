@@ -47,7 +47,7 @@ def test_exact_expected_counts_return_the_truth(data: st.DataObject) -> None:
     number = data.draw(st.integers(2, 3))
     variables, denominator = [], 1
     for _ in range(number):
-        # Thresholds with a small denominator, so that all expected counts are whole.
+        # Thresholds with a small denominator make all expected counts whole.
         k, parts = data.draw(st.sampled_from([(2, 4), (2, 8), (3, 8), (5, 16)]))
         kept = data.draw(st.integers(parts // k + 1, parts - 1))
         mechanism = RandomizedResponse(symbols=k, threshold=SCALE // parts * kept)
@@ -64,8 +64,8 @@ def test_exact_expected_counts_return_the_truth(data: st.DataObject) -> None:
     found = estimate_table(counts=counts.reshape(shape), variables=variables)
     truth = people.reshape(shape) / people.sum()
     assert found.shares == pytest.approx(truth, abs=1e-9)
-    # Where a share is 0, the unbiased estimate may be below 0 by a rounding error. Then EM runs,
-    # and stops within 1e-10 of the maximum.
+    # Where a share is 0, the unbiased estimate may be below 0 because of a rounding error. In this
+    # case, EM runs and stops within 1e-10 of the maximum.
     assert found.joint_shares == pytest.approx(truth, abs=1e-4 if truth.min() == 0 else 1e-9)
 
 
@@ -140,12 +140,12 @@ def test_the_covariance_matches_that_of_repeated_surveys() -> None:
     assert one.shares.ravel() == pytest.approx(replicates[0], abs=1e-12)
     spread = np.cov(replicates.T)
     exact = inverse @ (np.diag(reported) - np.outer(reported, reported)) @ inverse.T / n
-    # one in a million over all 21 entries: 5.5 standard errors of a sample covariance
+    # one in a million over all 21 entries, at 5.5 standard errors of a sample covariance
     variances = np.diag(exact)
     error = np.sqrt((np.outer(variances, variances) + exact**2) / surveys)
     assert (np.abs(spread - exact) < 5.5 * error).all()
     assert replicates.std(axis=0) / one.standard_errors.ravel() == pytest.approx(1, abs=0.1)
-    # likewise over the means of 6 cells: 5.3 standard errors
+    # likewise over the means of 6 cells, at 5.3 standard errors
     drift = np.abs(replicates.mean(axis=0) - truth)
     assert (drift < 5.3 * np.sqrt(variances / surveys)).all()
 

@@ -23,7 +23,7 @@ from privacy.shares.intervals import likelihood_ratio
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 PLAIN = Variable.plain(COINS)
 LIGHT = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=5))
-# Reports the truth for all but one in four billion answers.
+# This mechanism reports the truth for all but one in four billion answers.
 DIRECT = Variable.plain(RandomizedResponse(symbols=2, threshold=2**32 - 1))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 REFUSABLE = Variable(mechanism=THREE, categories=((0,), (1,), (2,)), answered=2)
@@ -64,7 +64,7 @@ def test_a_two_by_two_table_gives_its_estimates() -> None:
     assert found.log_odds_ratio.raw == pytest.approx(1.7917594692, abs=5e-11)
     assert found.log_odds_ratio.standard_error == pytest.approx(0.6544121089, abs=5e-11)
     assert found.difference.raw == pytest.approx(0.4 / 0.6 - 0.1 / 0.4, abs=1e-12)
-    # G² on the reports, because no share is at 0.
+    # G² is computed on the reports, because no share is at 0.
     assert found.test.p_value == pytest.approx(0.00146766, abs=5e-9)
 
 
@@ -164,9 +164,9 @@ def classical_interval(
     around: float,
     reach: float,
 ) -> tuple[float, float]:
-    """Profile-likelihood interval of an estimand of two shares from direct questions.
+    """Find the profile-likelihood interval of an estimand of two shares from direct questions.
 
-    `move` computes the first share from the second and the estimand.
+    `move` computes the first share from the second share and the estimand.
     """
     no, yes = table
     raw = yes / (yes + no)
@@ -232,7 +232,7 @@ def likeliest_ends(
     """Return the smallest and largest difference among random tables that are likely enough."""
     weights = random.dirichlet(np.full(4, 0.5), size=400_000)
     best = estimate_table(counts=counts, variables=[PLAIN, PLAIN])
-    # Half of the tables lie near the estimate, because the region may be small.
+    # Half of the tables are near the estimate, because the region may be small.
     weights[::2] = best.joint_shares.ravel() + (weights[::2] - best.joint_shares.ravel()) * 0.3
     heights = np.log(weights @ channel.T) @ counts.ravel()
     kept = weights[2 * (best.log_likelihood - heights) <= LIMIT]
@@ -305,7 +305,7 @@ def test_a_group_that_may_be_empty_leaves_its_share_open() -> None:
     assert (found.odds_ratio.low, found.odds_ratio.high) == (0, inf)
     assert (found.log_odds_ratio.low, found.log_odds_ratio.high) == (-inf, inf)
     assert found.odds_ratio.estimate is None
-    # The share of the other group is known, and bounds the difference.
+    # The share of the other group is known and bounds the difference.
     assert found.difference.low == pytest.approx(-found.share_second.high, abs=0.02)
     assert found.difference.high >= 1 - found.share_second.high
     assert found.difference.high < 1
@@ -315,7 +315,7 @@ def test_an_empty_cell_makes_an_infinite_odds_ratio() -> None:
     # Everybody in the first group has the event, and half of the second group does.
     truth = np.array([[0.25, 0.0], [0.25, 0.5]])
     counts = np.round(np.kron(LIGHT.channel(), LIGHT.channel()) @ truth.ravel() * 4000)
-    counts[1] -= 60  # fewer than the channel alone would produce
+    counts[1] -= 60  # there are fewer than the channel alone would produce
     found = relate(counts.reshape(2, 2).astype(np.int64), [LIGHT, LIGHT])
     assert found.odds_ratio.raw is None
     assert found.odds_ratio.estimate == inf

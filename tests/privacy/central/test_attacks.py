@@ -21,21 +21,21 @@ scales = st.floats(0.05, 50)
 
 
 def laplace(scale: float, ends: int) -> NDArray[np.float64]:
-    """P(-ends), ..., P(ends) of the discrete Laplace distribution, from its definition."""
+    """Return P(-ends), ..., P(ends) of the discrete Laplace distribution, from its definition."""
     a = exp(-1 / scale)
     chances: NDArray[np.float64] = (1 - a) / (1 + a) * a ** np.abs(np.arange(-ends, ends + 1.0))
     return chances
 
 
 def draw(scale: float, shape: Any, *, seed: int) -> NDArray[np.int64]:
-    """Laplace noise from its inverse distribution function, unlike the module's."""
+    """Draw Laplace noise by its inverse distribution function, unlike the module."""
     steps = laplace(scale, 2000).cumsum()
     places: NDArray[np.int64] = np.searchsorted(steps, np.random.default_rng(seed).random(shape))
     return places - 2000
 
 
 def assert_share(right: int, tries: int, expected: float) -> None:
-    """Accept unless this many, or this few, right guesses occur in under one in a million runs."""
+    """Fail if this many (or few) right guesses occur in under one in a million runs."""
     print(f"{right} of {tries} right, expected {expected:.4f}")
     chances = bdtr(right, tries, expected), bdtrc(right - 1, tries, expected)
     assert min(chances) > ONE_IN_A_MILLION / 2
@@ -187,7 +187,7 @@ def test_noise_below_the_square_root_of_people_does_not_protect() -> None:
 
 
 def play_reconstruction(*, groups: int, scale: float) -> tuple[float, float]:
-    """Mean share of recovered bits over draws of groups and noise, and its standard error."""
+    """Return the mean share of recovered bits over draws, and the standard error of the mean."""
     right = [
         attacks.reconstruct(
             bits=invent_bits(100), groups=groups, smallest=25, scale=scale, seed=seed

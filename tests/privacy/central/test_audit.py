@@ -24,7 +24,7 @@ from tests.support.sampling.integer_sampler import IntegerSampler
 EPSILON = 0.5
 HALF = Fraction(1, 2)
 SEVENTH = Fraction(1, 7)
-# Neighbours on which permute-and-flip uses most of its allowed loss: with one more report of the
+# Neighbours for which permute-and-flip uses most of its allowed loss: with one more report of the
 # lowest point, the highest is chosen less often.
 TABLE, MORE = (2, 4, 4), (3, 4, 4)
 
@@ -88,7 +88,7 @@ def test_the_bound_is_above_the_true_loss_as_rarely_as_stated() -> None:
     assert 0 < above < 800
 
 
-# Correct mechanisms. Each loses nearly all that it may, so the audit would see a larger loss.
+# Correct mechanisms. Each loses nearly all that it may, so the audit would notice a larger loss.
 
 
 def test_a_count_with_laplace_noise_keeps_its_promise(sampler: IntegerSampler) -> None:
@@ -137,7 +137,7 @@ def test_a_median_keeps_its_promise(sampler: IntegerSampler) -> None:
 
 
 def table_of_two(sampler: IntegerSampler, scale: Fraction) -> tuple[NDArray[np.bool_], ...]:
-    """A report of the first code, replaced by one of the second code."""
+    """Draw the event with a report of the first code, and with one of the second code instead."""
     event = []
     for counts in ((1, 0), (0, 1)):
         first, second = (
@@ -156,7 +156,7 @@ def test_a_table_loses_twice_as_much_if_a_report_is_replaced(sampler: IntegerSam
 
 
 def test_a_sensitivity_of_one_for_replaced_reports_is_caught(sampler: IntegerSampler) -> None:
-    """The same draws, claimed to be .5-private for replaced reports."""
+    """The draws are the same, but are claimed to be .5-private for replaced reports."""
     assert measure_loss(*table_of_two(sampler, Fraction(2))) > EPSILON
 
 
@@ -172,7 +172,7 @@ def test_scores_that_may_fall_at_the_rate_of_counts_are_caught(sampler: IntegerS
 
 
 def test_noise_that_is_drawn_for_each_view_is_caught(sampler: IntegerSampler) -> None:
-    """The mean of 25 views; one view of the same draws keeps the promise."""
+    """The mean of 25 views breaks the promise; one view of the same draws keeps it."""
     fewer, more = (
         count + repeat(lambda: sampler.discrete_laplace(Fraction(2))).reshape(-1, 25)
         for count in (0, 1)
@@ -192,7 +192,7 @@ def float_share(count: int, steps: NDArray[np.float64], sign: float) -> NDArray[
 
 
 def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether any uniform float gives exactly these shares.
+    """Return for each share whether any uniform float gives exactly this share.
 
     The check tries the 129 floats around the noise in question: where they lie far apart, rounding
     cannot have moved the noise further; where they lie close together, a float always fits.
@@ -209,7 +209,7 @@ def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 @pytest.mark.parametrize("count", [0, 400])
 def test_noise_in_floats_is_caught_even_if_it_is_rounded_afterwards(count: int) -> None:
-    """The event: the share is one that noise on the neighbouring count cannot give."""
+    """The event is a share that noise on the neighbouring count cannot give."""
     generator = np.random.default_rng(20)
     drawn = []
     for one in (count, count + 1):

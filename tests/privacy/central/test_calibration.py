@@ -24,7 +24,7 @@ LIMITS = [(1, 1e-6), (0.5, 1e-6), (0.5, 1e-9), (2, 1e-6)]
 
 
 def classical_scale(epsilon: float, delta: float) -> float:
-    """The rule of Dwork and Roth (2014), theorem A.1, proven for epsilon < 1 only."""
+    """Apply the rule of Dwork and Roth (2014), theorem A.1, proven only for epsilon < 1."""
     return sqrt(2 * log(1.25 / delta)) / epsilon
 
 
@@ -75,7 +75,7 @@ def test_the_scale_meets_delta_and_no_more(
 
 
 def test_the_classical_rule_wastes_noise_and_then_breaks() -> None:
-    # 25 % too much at epsilon = 1, and too little from 8.79 on.
+    # The noise is 25 % too much at epsilon = 1, and too little from 8.79 on.
     assert classical_scale(1, 1e-6) / 4.224678889 == pytest.approx(1.254, abs=1e-3)
     for epsilon, private in ((8.78, True), (8.80, False)):
         needed = analytic_gaussian_scale(epsilon=epsilon, delta=1e-6)
@@ -86,13 +86,13 @@ def test_the_classical_rule_wastes_noise_and_then_breaks() -> None:
 
 
 def enumerate_delta(variance: float, cells: int, epsilon: float, reach: int) -> float:
-    """Delta from every combination of noise in the changed cells, in both directions."""
+    """Compute delta from every combination of noise in the changed cells, in both directions."""
     one = np.arange(-reach, reach + 1)
     chances = np.exp(-(one**2) / (2 * variance))
     chances /= chances.sum()
     present, absent = np.ones(1), np.ones(1)
     for _ in range(cells):
-        # Chances of the same outcome with and without the report, which adds one to the cell.
+        # Chances of the same outcome with and without the report, which adds one to each cell.
         present = np.multiply.outer(present, np.append(0, chances)).ravel()
         absent = np.multiply.outer(absent, np.append(chances, 0)).ravel()
     up = np.maximum(present - exp(epsilon) * absent, 0).sum()
@@ -114,7 +114,7 @@ def test_delta_agrees_with_listing_every_outcome(
 
 
 def convolve_delta(variance: float, cells: int, epsilon: float) -> float:
-    """Delta from the sum of the changed cells' noise, convolved cell by cell."""
+    """Compute delta from the sum of the changed cells' noise, by convolving cell after cell."""
     reach = ceil(13 * sqrt(variance)) + 2
     one = np.arange(-reach, reach + 1)
     chances = np.exp(-(one**2) / (2 * variance))
@@ -154,7 +154,7 @@ def test_dp_accounting_finds_the_same_delta(sigma: float, epsilon: float) -> Non
 
 
 def test_a_replaced_code_changes_two_cells_in_opposite_directions() -> None:
-    # Listing: one cell gains one, another loses one.
+    # All outcomes are listed: one cell gains one, and another loses one.
     variance, epsilon = 6.0, 0.8
     one = np.arange(-30, 31)
     chances = np.exp(-(one**2) / (2 * variance))
@@ -195,7 +195,7 @@ def test_laplace_noise_is_chosen_up_to_eight_symbols_and_gaussian_from_nine_on()
 
 
 def test_delta_is_added_to_the_chance_and_is_not_how_often_the_factor_is_exceeded() -> None:
-    """A table of nine symbols: one more person changes each by one, and their sum by nine."""
+    """In a table of nine symbols, one more person adds one to each cell, and nine to their sum."""
     noise = choose_table_noise(symbols=9, epsilon=1, delta=1e-6)
     cell = np.arange(-200, 201)
     weights = np.exp(-(cell**2) / (2 * noise.variance))
@@ -249,7 +249,7 @@ def test_gaussian_noise_keeps_its_delta_and_is_hardly_wider_than_needed(
     assert noise.variance == discrete_gaussian_variance(variance=variance)
     assert noise.variance < discrete_laplace_variance(scale=Fraction(symbols) / Fraction(epsilon))
     assert noise.rho == gaussian_rho(variance=variance, squared_sensitivity=symbols)
-    # Converting the rho of the noise back would give a looser epsilon than the one wanted.
+    # Converting the rho of the noise would give a looser epsilon than the intended one.
     assert (noise.epsilon, noise.delta) == (epsilon, delta)
 
 
@@ -268,7 +268,7 @@ def test_the_chosen_noise_has_the_smaller_variance(
 def test_extreme_noise_gives_no_nonsense() -> None:
     most: dict[str, Any] = {"squared_sensitivity": 64, "epsilon": 1e-4}
     assert discrete_gaussian_delta(variance=10**12, **most) < 1e-12
-    # So little noise that the report is almost certainly revealed.
+    # With so little noise, the report is almost certainly revealed.
     assert discrete_gaussian_delta(variance=1e-3, squared_sensitivity=1, epsilon=1) == (
         pytest.approx(1)
     )

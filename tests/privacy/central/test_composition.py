@@ -1,4 +1,4 @@
-"""The total loss of releases: the table of the reference, and sums by other software."""
+"""The total loss of releases: the table of the reference, and totals computed by other software."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_opendp_converts_rho_alike(rho: float, epsilon: str) -> None:
 
 
 def bound_at(alpha: float, rho: float, delta: float) -> float:
-    """The bound of proposition 12 at one order, as it is printed."""
+    """Compute the bound of proposition 12 at one order, as it is printed."""
     rest = log(1 / delta) + (alpha - 1) * log(1 - 1 / alpha) - log(alpha)
     return rho * alpha + rest / (alpha - 1)
 
@@ -152,7 +152,8 @@ def test_releases_about_disjoint_people_cost_the_largest() -> None:
 def test_a_group_has_a_known_delta() -> None:
     found = group_delta(epsilon=0.5, delta=1e-6, people=3)
     assert f"{found * 1e6:.9f}" == "5.367003099"
-    # A chain of three neighbours, each step weighted with the epsilons of the steps before it.
+    # In a chain of three neighbours, each step is weighted with the epsilons of the steps before
+    # it.
     chain = 1e-6 * (1 + exp(0.5) + exp(1.0))
     assert found == pytest.approx(chain, rel=1e-11)
     # The bound g exp(g epsilon) delta is valid too, but 2.5 times looser.
@@ -162,7 +163,8 @@ def test_a_group_has_a_known_delta() -> None:
 def test_a_group_bound_holds_for_the_gaussian() -> None:
     from privacy.central.calibration import discrete_gaussian_delta
 
-    # Three people in one cell change it by three: sensitivity 3, or variance / 9 for step 1.
+    # Three people in one cell change it by three: a sensitivity of 3, which is like variance / 9 at
+    # a step of 1.
     single = discrete_gaussian_delta(variance=64, squared_sensitivity=1, epsilon=0.5)
     values = np.arange(-400, 401)
     chances = np.exp(-(values**2) / 128.0)
@@ -178,7 +180,7 @@ def test_group_delta_at_the_edges() -> None:
     assert group_delta(epsilon=1e-12, delta=1e-9, people=5) == pytest.approx(5e-9, rel=1e-9)
     large = group_delta(epsilon=1000, delta=1e-300, people=1)
     assert large == 1e-300
-    # On either side of the point where exp(g epsilon) no longer fits a float.
+    # These are on either side of the point where exp(g epsilon) no longer fits into a float.
     near = [group_delta(epsilon=0.7, delta=1e-305, people=people) for people in (1000, 1001)]
     assert near[1] / near[0] == pytest.approx(exp(0.7), rel=1e-6)
     assert near[0] == pytest.approx(1e-305 * (expm1(700.0) / expm1(0.7)), rel=1e-9)

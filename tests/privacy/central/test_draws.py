@@ -1,6 +1,7 @@
 """Draws of the integer sampler and of OpenDP against the exact probabilities.
 
-The sampler is seeded. OpenDP cannot be: its tests fail by chance once in a million runs each.
+The sampler is seeded. OpenDP cannot be seeded, so each of its tests fails by chance once in a
+million runs.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def counts_space(metric: Any) -> tuple[Any, Any]:
 
 
 def draw_by_opendp(scores: Sequence[int], rate: Fraction, divergence: Any) -> list[int]:
-    """A composition of many choices, because separate calls take three times as long."""
+    """Compose many choices, because separate calls take three times as long."""
     space = counts_space(dp.linf_distance(T=int, monotonic=True))
     choose = dp.m.make_noisy_max(*space, divergence, scale=float(1 / rate))
     together = dp.c.make_composition([choose] * 1000)
@@ -108,7 +109,7 @@ def test_opendp_draws_discrete_laplace_noise(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(4489, 256)], ids=str)
 def test_opendp_draws_discrete_gaussian_noise(variance: Fraction) -> None:
-    """OpenDP takes the standard deviation, which must be exact as a float."""
+    """OpenDP takes the standard deviation, which a float must represent exactly."""
     space = counts_space(dp.l2_distance(T=float))
     add_noise = dp.m.make_gaussian(*space, scale=float(np.sqrt(float(variance))))
     assert chi_squared_p(add_noise([0] * RUNS), gaussian(variance), most=200) > BY_CHANCE

@@ -1,4 +1,4 @@
-"""Key drivers: scores of rules, how much one report changes them, and how often rules are right."""
+"""Key drivers: scores of rules, how far one report moves them, and how often a rule is right."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ COINS, WEAK, STRONG = (
 )
 EQUAL, UNEQUAL = (COINS, COINS), (WEAK, STRONG)
 EPSILON = Fraction(1, 2)
-Counts = tuple[int, int, int, int]  # agreeing with each of two predictors, Yes, total
-# A report adds 1 to the counts that it is in, and always to the last.
+Counts = tuple[int, int, int, int]  # agreement with each of two predictors, Yes, total
+# A report adds 1 to the counts to which it belongs, and always 1 to the last count.
 REPORTS = [(first, second, yes, 1) for first, second, yes in product((0, 1), repeat=3)]
 
 
@@ -44,7 +44,7 @@ def score(counts: Sequence[int], predictors: Sequence[RandomizedResponse]) -> li
 
 
 def neighbours(most: int) -> list[tuple[Counts, Counts]]:
-    """Every table of at most this many reports, each paired with one more report of every kind."""
+    """Pair each table of at most this many reports with the table after any one more report."""
     tables = [
         (first, second, yes, total)
         for total in range(most + 1)
@@ -72,7 +72,7 @@ def test_one_report_of_any_codes_raises_each_score_by_0_to_1000(
 def general_scores(
     counts: Sequence[int], outcome: RandomizedResponse, predictors: Sequence[RandomizedResponse]
 ) -> list[Fraction]:
-    """M (N_j - b_j n) / a_j, as in the reference, with a = d and b = c for the constants."""
+    """Compute M (N_j - b_j n) / a_j as in the reference, with a = d and b = c for constants."""
     *agreeing, yes, total = counts
     slopes = [*(slope(outcome) * slope(one) for one in predictors), slope(outcome)]
     return [
@@ -83,7 +83,7 @@ def general_scores(
 
 
 def test_the_scores_of_the_reference_move_both_ways_and_by_less_than_it_says() -> None:
-    """The reference has ceil(M max b / min a) + 1, with b and a from different predictors."""
+    """The reference states ceil(M max b / min a) + 1, with b and a from different predictors."""
     a = [slope(COINS) * slope(one) for one in UNEQUAL]
     moves = [
         after - before
@@ -96,7 +96,7 @@ def test_the_scores_of_the_reference_move_both_ways_and_by_less_than_it_says() -
     assert (min(moves), max(moves)) == (FACTOR - largest, largest)
     stated = ceil(FACTOR * (1 + max(a)) / 2 / min(a)) + 1
     assert ceil(largest) < stated
-    # Twice the largest move is 1/a + 1 people; scores that only rise need 1/a.
+    # Twice the largest move amounts to 1/a + 1 people, but scores that only rise need 1/a.
     assert 2 * largest == FACTOR * (1 / min(a) + 1)
 
 
@@ -135,11 +135,11 @@ def test_one_report_changes_the_chance_of_any_rule_by_at_most_e_to_the_epsilon(
 
 
 def test_the_scores_of_the_reference_at_the_monotone_rate_would_lose_more() -> None:
-    """Their largest move for one report is the sensitivity, but they move in both directions."""
+    """Their sensitivity is the largest move for one report, but they move in both directions."""
     a = slope(COINS) * slope(WEAK)
     move = FACTOR * (1 + a) / (2 * a)
     rate = selection_rate(epsilon=EPSILON, sensitivity=move, monotone=True)
-    # The same choice with our scores, which are a times as large.
+    # Our scores, which are a times as large, lead to the same choice.
     assert largest_loss(rate / a, UNEQUAL) > 1.5 * float(EPSILON)
 
 
@@ -151,7 +151,7 @@ def test_the_example_of_the_reference() -> None:
     )
     assert found.share == pytest.approx(0.58, abs=1e-12)
     assert found.standard_error == pytest.approx(0.063194937, abs=5e-10)
-    # S/n = .4, so .3 say Yes and "always No" is right for .7.
+    # S/n = .4, so .3 say Yes, and "always No" is right for .7.
     assert found.yes == pytest.approx(0.3, abs=1e-12)
     assert found.gains == pytest.approx((0.28, -0.12), abs=1e-12)
     opposite = estimate_rule(
@@ -160,9 +160,9 @@ def test_the_example_of_the_reference() -> None:
     assert opposite.share == pytest.approx(0.42, abs=1e-12)
 
 
-# How often the best of ten predictors is named: the reference's table, without noise and at ε = 1,
-# .5 and .1. Its figures are simulated and up to .04 too high: without noise, 200,000 runs give
-# .615, .792, .943 and .998.
+# How often the best of ten predictors is named, from the table of the reference, without noise and
+# at ε = 1, .5 and .1. The figures in the table are simulated and up to .04 too high: without noise,
+# 200,000 runs give .615, .792, .943 and .998.
 NAMED = {
     500: (0.64, 0.62, 0.63, 0.39),
     1_000: (0.81, 0.80, 0.81, 0.69),
@@ -173,7 +173,7 @@ EXACT = {500: 0.615, 1_000: 0.792, 3_000: 0.943, 10_000: 0.998}
 
 
 def draw_counts(n: int, *, runs: int, seed: int) -> list[Counts | tuple[int, ...]]:
-    """Predictors agree with an evenly split outcome for .72, .64 and eight times .5 of people."""
+    """Predictors agree with an evenly split outcome for shares of .72, .64 and, eight times, .5."""
     generator = np.random.default_rng(seed)
     same = 0.25 + 0.5 * np.array([0.72, 0.64, *[0.5] * 8])
     flipped = generator.binomial(n, 0.25, size=(runs, 1))  # codes of the outcome
@@ -198,7 +198,7 @@ def test_how_often_the_right_predictor_is_named(people: int) -> None:
 
 
 def test_rules_of_all_kinds_have_one_scale() -> None:
-    """For 10,000 people and expected counts, the rules are right for .9, .1, .4, .6, .3 and .7."""
+    """With the expected counts of 10,000 people, rules are right for .9, .1, .4, .6, .3 and .7."""
     n, outcome = 10_000, slope(WEAK)
     channels = [slope(one) for one in UNEQUAL]
     agreeing = [
@@ -214,7 +214,7 @@ def test_rules_of_all_kinds_have_one_scale() -> None:
 
 @pytest.mark.parametrize("scale", [0, 4, 20])
 def test_standard_errors_are_those_of_simulated_reports_with_noise(scale: int) -> None:
-    """4,000 tables; the error of a standard deviation is 1.1 %."""
+    """In 4,000 tables, the standard error of a standard deviation is 1.1 %."""
     generator, runs, n = np.random.default_rng(scale), 4_000, 1_500
     truth = np.array([0.35, 0.15, 0.2, 0.3])  # of (No, No), (No, Yes), (Yes, No), (Yes, Yes)
     own, other = (
@@ -250,7 +250,7 @@ def test_standard_errors_are_those_of_simulated_reports_with_noise(scale: int) -
 
 
 def test_a_rule_seldom_seems_to_beat_the_constants_where_it_does_not() -> None:
-    """At x = 1, both outcomes are equally likely: rules gain in 2.5 % of runs by chance."""
+    """At x = 1, both outcomes are equally likely, so rules gain in 2.5 % of runs by chance."""
     generator, runs, n, beats = np.random.default_rng(5), 4_000, 1_000, 0
     t = COINS.keep_probability
     channel = np.array([[t, 1 - t], [1 - t, t]])

@@ -1,4 +1,4 @@
-"""Integer noise: known values, plain sums, a library's own accuracy, and simulation."""
+"""Integer noise: known values, plain sums, the accuracy that a library states, and simulation."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ VARIANCES = st.floats(0.05, 1e4)
 
 
 def plain_gaussian(variance: float, values: range) -> list[float]:
-    """Probabilities from a sum of all terms, by definition."""
+    """Compute probabilities from a sum of all terms, by definition."""
     reach = ceil(40 * sqrt(variance)) + 2
     total = fsum(exp(-z * z / (2 * variance)) for z in range(-reach, reach + 1))
     return [exp(-z * z / (2 * variance)) / total for z in values]
 
 
-# Computed with mpmath at 30 digits: P(0), P(1), P(5), the variance, P(|Z| >= 10), and the least z
-# with P(|Z| >= z) <= .05.
+# These were computed with mpmath at 30 digits: P(0), P(1), P(5), the variance, P(|Z| >= 10), and
+# the least z with P(|Z| >= z) <= .05.
 @pytest.mark.parametrize(
     ("scale", "chances", "variance", "tail", "bound"),
     [
@@ -160,7 +160,8 @@ def test_the_bound_agrees_with_opendp() -> None:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    # OpenDP's accuracy is a real number a with P(|Z| >= a) = alpha; ours is the next integer.
+    # The accuracy that OpenDP states is a real number a with P(|Z| >= a) = alpha; ours is the next
+    # integer.
     for scale in (1.0, 2.0, 4.0, 10.0, 20.0):
         accuracy = dp.discrete_laplacian_scale_to_accuracy(scale=scale, alpha=0.05)
         assert discrete_laplace_bound(scale=scale) == ceil(accuracy)
@@ -179,7 +180,8 @@ def test_extreme_scales_give_no_nonsense() -> None:
     assert discrete_gaussian_variance(variance=1e-6) == 0.0
     assert discrete_gaussian_tail([0, 1], variance=1e-320).tolist() == [1.0, 0.0]
     assert discrete_gaussian_variance(variance=1e300) == 1e300
-    # A standard deviation of a million: the continuous distribution, up to half a count.
+    # At a standard deviation of a million, the distribution is the continuous one, up to half a
+    # count.
     tail = float(discrete_gaussian_tail(1_000_000, variance=10**12))
     assert tail == pytest.approx(0.317310508 + 0.5e-6 * 2 * 0.2419707, abs=1e-9)
 

@@ -17,7 +17,7 @@ def test_of_two_points_the_mean_is_the_share_of_the_second() -> None:
     share = table_interval(count=405, people=1003, codes=2, **COINS)
     parts = table_standard_error(share=float(share.share), people=1003, mechanism_k=2, **COINS)
     assert found.value == pytest.approx(float(share.share))
-    # The share determines its variance; that of points is estimated.
+    # The variance of a share follows from the share itself; the variance of points is estimated.
     ends = (float(share.low), float(share.high))
     assert (found.low, found.high) == pytest.approx(ends, abs=2e-3)
     assert found.parts.total == pytest.approx(parts.total)

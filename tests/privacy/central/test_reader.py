@@ -1,4 +1,4 @@
-"""What a reader learns: known values, every vertex of the proof, and small releases in full."""
+"""What a reader learns: known values, every vertex in the proof, and small releases in full."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_loss_of_readers_has_known_values(mechanism: RandomizedResponse, exp
 
 
 def test_ten_questions_in_one_table_have_a_known_loss() -> None:
-    # b = 10 for ten symbols at epsilon 1, and a replaced code changes two cells.
+    # b = 10 for ten symbols at epsilon 1; a replaced code changes two cells.
     one = reader_epsilon(mechanism=COINS, epsilon=2 / 10)
     assert f"{one:.9f}" == "0.099750624"
     assert f"{10 * one:.9f}" == "0.997506239"
@@ -74,7 +74,8 @@ def test_no_likelihoods_within_the_factor_reveal_more(
     mechanism = channel(symbols, local)
     columns = mechanism.channel().T
     largest = 0.0
-    # The ratio of two mixtures is quasiconvex: it is largest at a vertex of the box of likelihoods.
+    # The ratio of two mixtures is quasiconvex, so it is largest at a vertex of the box of
+    # likelihoods.
     for vertex in product((1.0, exp(epsilon)), repeat=symbols):
         mixed = columns @ np.array(vertex)
         largest = max(largest, float(np.log(mixed.max() / mixed.min())))
@@ -94,7 +95,7 @@ def test_likelihoods_inside_the_box_reveal_no_more() -> None:
 
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_a_small_release_loses_what_the_formula_says(symbols: int) -> None:
-    """List the outcomes of a table with Laplace noise for both true answers of one person."""
+    """List all outcomes of a table with Laplace noise, for both true answers of one person."""
     scale = 2.5
     mechanism = channel(symbols, log(3))
     reach = range(-9, 11)
@@ -103,7 +104,7 @@ def test_a_small_release_loses_what_the_formula_says(symbols: int) -> None:
         for seen in reach
         for count in (0, 1)
     }
-    # The others' reports shift all outcomes equally, so they are left out.
+    # The reports of the others shift all outcomes equally, so these reports are left out.
     outcomes = list(product(reach, repeat=symbols))
     given_report = np.array([
         [prod(cell[seen, int(j == code)] for j, seen in enumerate(outcome)) for outcome in outcomes]
@@ -115,7 +116,7 @@ def test_a_small_release_loses_what_the_formula_says(symbols: int) -> None:
     worst = np.abs(np.log(given_answer[0] / given_answer[1])).max()
     expected = reader_epsilon(mechanism=mechanism, epsilon=2 / scale)
     assert worst <= expected
-    # Reached where the person's cell is full and all others are empty.
+    # The bound is reached where the person's cell is full and all others are empty.
     if symbols == 2:
         assert worst == pytest.approx(expected, rel=1e-9)
 
@@ -145,7 +146,7 @@ def test_a_hopeless_release_reveals_what_the_server_has() -> None:
 @pytest.mark.parametrize("symbols", [2, 3])
 @pytest.mark.parametrize("epsilon", [0.2, 0.6, 1.2])
 def test_a_release_with_a_delta_keeps_the_formula(symbols: int, epsilon: float) -> None:
-    """List the outcomes of a small table with Gaussian noise, as far as they matter."""
+    """List the outcomes of a small table with Gaussian noise that are likely enough to matter."""
     variance, reach = 2.0, 7 if symbols == 3 else 12
     mechanism = channel(symbols, 1.5)
     one = discrete_gaussian_probability(np.arange(-reach, reach + 2), variance=variance)
@@ -166,7 +167,7 @@ def test_a_release_with_a_delta_keeps_the_formula(symbols: int, epsilon: float) 
 
 
 def test_the_general_bound_is_met_by_the_worst_channel() -> None:
-    # A report that differs only with chance .4, and a release that reveals it at epsilon .7.
+    # The report differs only with chance .4, and a release reveals it at epsilon .7.
     epsilon, distance = 0.7, 0.4
     shows = np.array([exp(epsilon), 1.0])
     answers = np.array([[1 - distance, distance], [1.0, 0.0]])
@@ -175,7 +176,7 @@ def test_the_general_bound_is_met_by_the_worst_channel() -> None:
     assert found == pytest.approx(float(np.log(mixed[0] / mixed[1])), rel=1e-12)
 
 
-# Exact counts at close.
+# Exact counts at the close.
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,8 @@ def test_the_general_bound_is_met_by_the_worst_channel() -> None:
     [
         (100, 1e-6, "0.550065527"), (100, 1e-9, "0.770561516"), (200, 1e-6, "0.360265349"),
         (500, 1e-6, "0.210529724"), (1000, 1e-6, "0.142057674"),
-        # If all others agree, .200571217 and .096491437; if one differs, the loss is larger.
+        # If all others agree, the values are .200571217 and .096491437; if one differs, the loss is
+        # larger.
         (1000, 1e-9, "0.200613330"), (2000, 1e-6, "0.096523752"),
     ],
 )  # fmt: skip
@@ -193,7 +195,7 @@ def test_an_exact_count_has_known_losses(people: int, delta: float, expected: st
 
 
 def list_count(mechanism: RandomizedResponse, truths: tuple[int, ...]) -> Floats:
-    """Probabilities of every count, by listing every pattern of reports."""
+    """Return the probabilities of every count, by listing every pattern of reports."""
     t = mechanism.keep_probability
     chances = np.zeros(len(truths) + 1)
     for reports in product((0, 1), repeat=len(truths)):
@@ -223,7 +225,7 @@ def test_an_exact_count_agrees_with_listing_every_pattern(people: int, local: fl
 
 
 def binomial_delta(mechanism: RandomizedResponse, others: tuple[int, int], epsilon: float) -> float:
-    """Delta for these numbers of others with the answers 1 and 0."""
+    """Compute delta if these numbers of others have the answers 1 and 0."""
     t, (ones, zeros) = mechanism.keep_probability, others
     true = binom.pmf(np.arange(ones + 1), ones, t)
     false = binom.pmf(np.arange(zeros + 1), zeros, 1 - t)
@@ -297,7 +299,7 @@ def test_the_epsilon_of_a_count_keeps_its_delta(local: float, people: int, delta
 def test_ten_million_people_are_counted_too() -> None:
     found = exact_count_epsilon(mechanism=COINS, people=10**7, delta=1e-6)
     fewer = exact_count_epsilon(mechanism=COINS, people=10**5, delta=1e-6)
-    # The loss falls slightly faster than one over the square root of people.
+    # The loss falls slightly faster than one over the square root of the number of people.
     assert fewer / 10 * 0.7 < found < fewer / 10
 
 
@@ -311,7 +313,7 @@ def test_shuffling_allows_a_known_strength(people: int, expected: str) -> None:
     assert shuffle_delta(mechanism=mechanism, people=people, epsilon=0.5) <= 1e-6
     more = RandomizedResponse.from_epsilon(symbols=2, epsilon=found + 1e-5)
     assert shuffle_delta(mechanism=more, people=people, epsilon=0.5) > 1e-6
-    # The count alone would allow more, because its delta is exact.
+    # The count alone would allow a larger epsilon, because its delta is exact.
     assert exact_count_delta(mechanism=more, people=people, epsilon=0.5) < 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Losses are never understated: each is at least its fifty-digit value, and close to it."""
+"""Losses are never understated: each is at least its value to fifty digits, and close to it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_general_bound_for_readers(distance: float, epsilon: float) -> None:
 @settings(deadline=None)
 def test_the_conversion_of_rho(rho: float, delta: float) -> None:
     found = zcdp_epsilon(rho=rho, delta=delta)
-    # The best order at fifty digits, by the same equation; any order would be a valid bound.
+    # The best order to fifty digits, by the same equation; any order would give a valid bound.
     needed, low, high = -log(mpf(delta)), mpf(0), 1 / mpf(delta)
     for _ in range(200):
         middle = (low + high) / 2
@@ -106,6 +106,6 @@ def test_the_scale_of_gaussian_noise(epsilon: float, delta: float, sensitivity: 
         u, e = mpf(sensitivity) / scale, mpf(epsilon)
         return ncdf(u / 2 - e / u) - exp(e) * ncdf(-u / 2 - e / u)
 
-    # Enough noise, and no more than needed.
+    # There is enough noise, and no more than needed.
     assert met(mpf(sigma)) <= mpf(delta)
     assert met(mpf(sigma) * (1 - mpf("1e-8"))) > mpf(delta)

@@ -29,7 +29,7 @@ Choice = Callable[..., NDArray[np.float64]]
 MECHANISMS = [permute_and_flip_probabilities, exponential_mechanism_probabilities]
 COUNTS = (52, 50, 45, 40)
 HALF = Fraction(1, 2)
-# Of a scale with 5 points and c = 1/7, counts (15, 20, 25, 25, 15).
+# For a scale with 5 points and c = 1/7: counts (15, 20, 25, 25, 15).
 TYPICAL = [Fraction(n, 7) for n in (-195, -150, -35, -115, -195)]
 
 score_lists = st.lists(st.integers(-30, 30), min_size=1, max_size=6)
@@ -37,7 +37,7 @@ rates = st.floats(0.01, 3)
 
 
 def enumerate_orders(scores: Sequence[int], rate: float) -> list[float]:
-    """Permute-and-flip by trying every order."""
+    """Compute permute-and-flip by trying every order."""
     chances = [exp(-rate * (max(scores) - score)) for score in scores]
     orders = list(permutations(range(len(scores))))
     found = [0.0] * len(scores)
@@ -51,7 +51,7 @@ def enumerate_orders(scores: Sequence[int], rate: float) -> list[float]:
 
 @cache
 def exact_choice(scores: tuple[int, ...]) -> list[Fraction]:
-    """Permute-and-flip at rate ln 2, where all probabilities are rational."""
+    """Compute permute-and-flip at rate ln 2, where all probabilities are rational."""
     chances = [Fraction(1, 2 ** (max(scores) - score)) for score in scores]
     found = []
     for option, chance in enumerate(chances):
@@ -64,7 +64,7 @@ def exact_choice(scores: tuple[int, ...]) -> list[Fraction]:
 
 
 def largest_ratio(options: int, changes: Sequence[int], top: int) -> Fraction:
-    """Compare all scores from 0 to top with all their neighbours, in both directions."""
+    """Compare all scores from 0 to `top` with all their neighbours, in both directions."""
     largest = Fraction(0)
     for scores in product(range(top + 1), repeat=options):
         for change in product(changes, repeat=options):
@@ -78,9 +78,9 @@ def largest_ratio(options: int, changes: Sequence[int], top: int) -> Fraction:
 
 
 # The second row by hand: 1 / (1 + e^-1 + e^-3.5 + e^-6) = 1 / 1.400555468 = .714002369. All rows
-# were computed with 30 digits, the first one over all orders of the options. A table that begins
-# with .803747241, .714002367 and .546420717 is wrong in the last digits: its first row adds up to
-# 1.000000008.
+# were computed with 30 digits, the first row over all orders of the options. A table that
+# begins with .803747241, .714002367 and .546420717 is wrong in the last digits: its first row adds
+# up to 1.000000008.
 @pytest.mark.parametrize(
     ("choose", "monotone", "expected"),
     [
@@ -98,7 +98,7 @@ def test_the_chances_that_each_option_is_published_as_the_leader(
 
 
 def test_permute_and_flip_names_the_leader_more_often_than_noisy_counts_do() -> None:
-    """Noisy counts: discrete Laplace with b = 2, ties to the first."""
+    """Noisy counts have discrete Laplace noise with b = 2, and a tie goes to the first."""
     a, reach = exp(-1 / 2), 200
     values = np.arange(-reach, max(COUNTS) + reach)
     tail = [np.where(values > n, a ** (values - n), 0) / (1 + a) for n in COUNTS]  # P(N + Z >= v)
@@ -203,7 +203,7 @@ def test_permute_and_flip_is_never_further_from_the_best_on_average(
 def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
     options: int, top: int
 ) -> None:
-    """One report raises any of the counts by one; its removal lowers them."""
+    """One report raises any of the counts by one, and its removal lowers them by one."""
     assert largest_ratio(options, (0, 1), top) == 2
 
 
@@ -211,7 +211,7 @@ def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
 def test_scores_that_may_rise_and_fall_lose_twice_as_much_at_the_same_rate(
     options: int, top: int
 ) -> None:
-    """Their rate is therefore epsilon / 2; the rate of counts would break the promise."""
+    """Their rate is therefore epsilon / 2; the rate for counts would break the promise."""
     assert largest_ratio(options, (-1, 0, 1), top) == 4
     epsilon = Fraction(7, 10)
     counts, others = (selection_rate(epsilon=epsilon, monotone=flag) for flag in (True, False))
@@ -254,7 +254,7 @@ def test_the_gap_to_the_best_exceeds_its_bound_as_rarely_as_stated(
 def test_the_bound_of_the_exponential_mechanism_is_nearly_met_by_one_best_among_many(
     monotone: bool,
 ) -> None:
-    """The bound cannot be much smaller: 1,000 options lie just beyond it, and one is the best."""
+    """The bound is nearly tight: 1,000 options lie just beyond it, and one option is the best."""
     bound = selection_bound(
         sensitivity=1, epsilon=1, candidates=1001, level=0.95, monotone=monotone
     )

@@ -1,4 +1,4 @@
-"""Shares from noisy tables: known values, the formula by hand, and simulated coverage."""
+"""Shares from noisy tables: known values, the formula computed by hand, and simulated coverage."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_declared_answer_is_not_scrambled() -> None:
         assert spread.people == pytest.approx(sqrt(share * (1 - share) / 777))
 
 
-# Draws of noise, for simulation only.
+# Draws of noise, only for simulation.
 
 
 def draw_laplace(random: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Whole:
@@ -119,7 +119,7 @@ def draw_gaussian(random: np.random.Generator, sigma: float, shape: tuple[int, .
 def draw_tables(
     random: np.random.Generator, *, share: float, people: int, k: int, runs: int, c: float, d: float
 ) -> Whole:
-    """Counts of the codes if one answer has this share and the others have equal parts."""
+    """Draw counts of the codes if one answer has this share and the others have equal shares."""
     shown = c + d * share
     rest = (1 - shown) / (k - 1)
     return random.multinomial(people, [shown] + [rest] * (k - 1), size=runs)
@@ -140,7 +140,7 @@ def test_the_standard_error_is_that_of_simulated_tables() -> None:
         slope=d,
         noise_variance=discrete_laplace_variance(scale=scale),
     )
-    # The formula is of first order; the relative error of a simulated spread is about .0035.
+    # The formula is of first order; a simulated spread has a relative error of about .0035.
     print(f"expected {spread.total:.6f}, observed {estimates.std():.6f} in {runs} runs")
     assert estimates.std() == pytest.approx(spread.total, rel=0.025)
     assert estimates.mean() == pytest.approx(share, abs=6 * spread.total / sqrt(runs) + 1e-3)
@@ -246,7 +246,7 @@ def covers(
     variance: float,
     needed: int,
 ) -> tuple[int, int]:
-    """How many intervals are published, and how many of them cover the true share."""
+    """Count how many intervals are published, and how many of these cover the true share."""
     c, d = channel(k, epsilon).values()
     cells = draw_tables(random, share=share, people=people, k=k, runs=len(noise), c=c, d=d) + noise
     cells = cells[cells.sum(axis=1) >= needed]
@@ -263,7 +263,7 @@ def covers(
 
 
 def lowest_allowed(runs: int) -> float:
-    """A true coverage of .93 is estimated below this in one of a million cells."""
+    """Return a limit: a true coverage of .93 is estimated below it in one of a million cells."""
     return 0.93 - 4.9 * sqrt(0.93 * 0.07 / runs)
 
 
@@ -309,7 +309,7 @@ def test_intervals_with_gaussian_noise_cover_the_true_share(
 
 
 def highest_allowed(runs: int) -> float:
-    """A true rate of .04 is estimated above this in one of a million cells."""
+    """Return a limit: a true rate of .04 is estimated above it in one of a million cells."""
     return 0.04 + 4.9 * sqrt(0.04 * 0.96 / runs)
 
 
@@ -360,7 +360,8 @@ def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
     covered = (found.low <= 0.2) & (found.high >= 0.2)
     assert empty.mean() > 0.85
     assert covered[~empty].mean() < 0.85
-    # The roots of the quadratic, used as ends without checking its sign, hardly ever cover.
+    # The roots of the quadratic hardly ever cover if they are used as ends without checking its
+    # sign.
     ratio, w = count[shown] / noisy[shown], variance / noisy[shown] ** 2
     a = 1 + Z_SQUARE * (1 / noisy[shown] - 2 * w)
     b = ratio + Z_SQUARE * (0.5 / noisy[shown] - w)
@@ -370,8 +371,8 @@ def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
 
 
 def test_a_declared_share_of_one_needs_the_half_count() -> None:
-    # Three codes, b = 1/3, all answers equal: without the half count, the interval covers in .82 of
-    # all cases.
+    # Three codes, b = 1/3, all answers equally frequent: without the half count, the interval
+    # covers in .82 of all cases.
     random = np.random.default_rng(51)
     cells = np.array([60, 0, 0]) + draw_laplace(random, 1 / 3, (20_000, 3))
     n = cells.sum(axis=1)
@@ -388,7 +389,7 @@ def test_a_release_needs_ten_scales_of_people() -> None:
     assert least_people(scale=2) == 20
     assert least_people(scale=Fraction(10, 3)) == 34
     assert least_people(scale=0.3) == 3
-    # Ten times 2.3 is more than 23 in floats, but not in decimals.
+    # Ten times 2.3 is more than 23 in floats but not in decimals.
     assert least_people(scale=2.3) == 23
     for scale in (0.5, 2.0, 13.7, 1000.0):
         sigma = sqrt(discrete_laplace_variance(scale=scale))

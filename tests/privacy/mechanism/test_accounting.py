@@ -58,7 +58,7 @@ def ledgers(draw: st.DrawFn) -> list[Entry]:
 
 
 def block_sums(entries: list[Entry]) -> list[Fraction]:
-    """Add up blocks in another way: the smallest name in a block spreads to all its entries."""
+    """Add up blocks in a different way: the smallest name in a block spreads to all its entries."""
     block = {entry.name: entry.name for entry in entries}
     for _ in entries:
         for entry in entries:
@@ -73,7 +73,7 @@ def block_sums(entries: list[Entry]) -> list[Fraction]:
 
 @pytest.mark.parametrize(
     ("drawn", "total"),
-    # blocks: a 1 + .5 + .25 + .125 = 1.875; e 1.5; f .75 + .0625 = .8125
+    # The blocks sum to 1.875 for a (1 + .5 + .25 + .125), 1.5 for e, and .8125 for f (.75 + .0625).
     [(None, 4.1875), (3, 4.1875), (2, 3.375), (1, 1.875)],
 )
 def test_a_survey_costs_the_largest_sum_that_can_be_drawn(drawn: int | None, total: float) -> None:

@@ -1,4 +1,4 @@
-"""Composition with a delta: known values, enumeration, and the bounds of other software."""
+"""Composition with a delta: known values, enumeration, and bounds from other software."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_mixed_epsilons_agree_with_enumerating_every_pattern(
 
 @given(st.floats(0.01, 2), st.integers(2, 12))
 def test_mixed_agrees_with_binomial_where_epsilons_are_equal(epsilon: float, count: int) -> None:
-    # A difference in the last digit keeps equal epsilons from being merged.
+    # A difference in the last digit prevents equal epsilons from being merged.
     nearly = [epsilon, *[nextafter(epsilon, inf)] * (count - 1)]
     assert exact_composition(epsilons=nearly, delta=1e-6) == pytest.approx(
         exact_composition(epsilons=[epsilon] * count, delta=1e-6), rel=1e-9
@@ -91,7 +91,8 @@ def test_a_hundred_different_epsilons_are_bounded_closely() -> None:
         finer = exact_composition(epsilons=epsilons, delta=1e-6)
     assert finer <= bound <= finer + 1e-5
     assert bound < sum(epsilons) - 10
-    # Composing the smallest epsilon a hundred times gives less; the largest gives more.
+    # Composing the smallest epsilon a hundred times gives less, and composing the largest gives
+    # more.
     assert exact_composition(epsilons=[0.1] * 100, delta=1e-6) < bound
     assert bound < exact_composition(epsilons=[1.1] * 100, delta=1e-6)
 
@@ -143,7 +144,8 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     def theirs(*, symbols: int, keep: float, pessimistic: bool) -> float:
-        # Their parameter is the probability of a uniform draw, which may also draw the true symbol.
+        # The parameter of that software is the probability of a uniform draw, which may also draw
+        # the true symbol.
         distribution = pld.from_randomized_response(
             (1 - keep) * symbols / (symbols - 1),
             symbols,

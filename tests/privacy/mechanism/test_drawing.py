@@ -54,7 +54,7 @@ def test_enumerating_every_draw_gives_the_channel_exactly(k: int, scale: int) ->
             keep = Fraction(threshold, scale)
             assert shares == [keep if j == symbol else (1 - keep) / others for j in range(k)]
         if scale == 64 and threshold > scale // k + 2:
-            break  # the larger scales take long; their first thresholds suffice
+            break  # the larger scales take long, so only their first thresholds are tested
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 17, 64])

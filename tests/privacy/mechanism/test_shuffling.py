@@ -32,7 +32,7 @@ def mechanisms(draw: st.DrawFn) -> RandomizedResponse:
 
 
 def histograms(mechanism: RandomizedResponse, crowd: Sequence[int]) -> dict[Histogram, float]:
-    """Distribution of the counts that a crowd with these true symbols reports."""
+    """Return the distribution of counts that a crowd with these true symbols reports."""
     channel = mechanism.channel()
     chances: dict[Histogram, float] = {(0,) * mechanism.symbols: 1.0}
     for true in crowd:
@@ -56,7 +56,7 @@ def true_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
 
 
 def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> float:
-    """Compare only the counts of the two symbols, among people who draw one at random."""
+    """Compare the counts of two symbols only, among people who draw one at random."""
     t, c = mechanism.keep_probability, mechanism.other_probability
     first: dict[Histogram, float] = defaultdict(float)
     second: dict[Histogram, float] = defaultdict(float)
@@ -169,7 +169,8 @@ def test_more_people_mean_less_delta(
 ) -> None:
     few = shuffle_delta(mechanism=mechanism, people=people, epsilon=epsilon)
     many = shuffle_delta(mechanism=mechanism, people=people + more, epsilon=epsilon)
-    # Both are upper bounds: far below any useful delta, their slack may differ.
+    # Both are upper bounds: far below any useful delta, they may exceed the truth by different
+    # amounts.
     assert many <= few * (1 + 1e-6) + 1e-12
 
 

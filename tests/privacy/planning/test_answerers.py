@@ -40,9 +40,9 @@ def spread(reports: ExpectedReports) -> float:
 
 
 def fisher_spread(channel: Floats, truth: Floats, gradient: Floats) -> float:
-    """The spread of a function of the true shares, from the inverse of Fisher's information.
+    """Compute the spread of a function of the true shares from the inverse of Fisher's information.
 
-    The first true share is one minus the others; the gradient is with respect to these.
+    The first true share is one minus the others; the gradient is with respect to those others.
     """
     slopes = channel[:, 1:] - channel[:, :1]
     information = (slopes.T / (channel @ truth)) @ slopes
@@ -92,7 +92,7 @@ def test_more_refusals_need_more_people(
 
 @pytest.mark.parametrize(("asked", "flips", "symbols"), [(0.3, 10, 3), (0.7, 25, 4), (0.5, 5, 6)])
 def test_the_spread_is_that_of_simulated_surveys(asked: float, flips: int, symbols: int) -> None:
-    # The symbols are "not asked", "yes" and other answers, of which only the first is ever true.
+    # The symbols are "not asked", "yes" and other answers, but only the first is ever true.
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     truth = np.zeros(symbols)
     truth[:3] = 1 - asked, asked * 0.2, asked * 0.8

@@ -50,7 +50,7 @@ def test_with_one_question_all_ways_of_sharing_a_budget_are_equal(
 def test_drawing_one_question_beats_splitting_the_budget(
     share: float, questions: int, mechanism: RandomizedResponse
 ) -> None:
-    # This holds only for a small budget: splitting a large one costs little.
+    # This holds only for a small budget, because splitting a large one costs little.
     assume(mechanism.epsilon < LN3 + 1e-6)
     split, subset = (
         function(share=share, people=1000, questions=questions, mechanism=mechanism)

@@ -1,4 +1,4 @@
-"""Precision agrees with the planner's tables and with the intervals shown later."""
+"""Precision agrees with the tables of the planner and with the intervals that are shown later."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_watched_survey_needs_a_third_more_people_if_it_expects_them() -> None
     assert 2.2701**2 * 0.35 * 0.65 / (0.5 * 0.05) ** 2 == pytest.approx(1876, abs=0.5)
 
 
-# The look's critical value over 1.96, plus up to 2 % for the guaranteed interval.
+# The ratio is the critical value of the look over 1.96, plus up to 2 % for the guaranteed interval.
 @pytest.mark.parametrize(
     ("people", "ratio"), [(100, 1.80), (500, 1.42), (1000, 1.17), (5000, 1.81)]
 )
@@ -168,8 +168,8 @@ def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_
 
     assert width(people) <= wanted
     assert people == 1 or width(people - 1) > wanted
-    # Below about twenty reports the normal formula promises more precision than any valid
-    # interval can have.
+    # Below about twenty reports, the normal formula promises more precision than any valid interval
+    # can have.
     if people >= 20:
         assert people >= precision.people_for_half_width(
             share=share, half_width=wanted, mechanism=mechanism

@@ -58,7 +58,7 @@ def test_people_of_the_reference() -> None:
     [(500, 0.028044, 0.042661), (1000, 0.016838, 0.030166), (5000, 0.006108, 0.013491)],
 )
 def test_shuffled_reports_of_the_reference(number: int, shuffled: float, local: float) -> None:
-    # Readers may learn ε = .5 at δ = 10⁻⁶; compared with scrambling at ln 3 on the device.
+    # Readers may learn ε = .5 at δ = 10⁻⁶; the comparison is with scrambling at ln 3 on the device.
     assert round(error(SHUFFLED, people=number, epsilon=0.5), 6) == shuffled
     assert round(error(LOCAL, people=number), 6) == local
 
@@ -68,7 +68,7 @@ def test_the_local_way_is_the_mechanism_that_runs(
     share: float, number: int, flips: int, answers: int
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=answers, flips=flips)
-    # T is an integer out of 2**32: a channel with exactly this ε differs by up to 2**-32.
+    # T is an integer out of 2**32, so a channel with exactly this ε differs by up to 2**-32.
     assert error(
         LOCAL, share=share, people=number, epsilon=mechanism.epsilon, answers=answers
     ) == pytest.approx(one_report_spread(share=share, mechanism=mechanism) / sqrt(number), rel=1e-6)
@@ -113,12 +113,12 @@ def test_the_people_are_the_fewest_that_reach_the_precision(
 
 
 def test_the_noise_of_two_answers_and_of_more() -> None:
-    """With public n, one of two counts gives the other; a table of three has sensitivity 2."""
+    """If n is public, one count gives the other; a table of three counts has sensitivity 2."""
     for answers, sensitivity in ((2, 1), (3, 2)):
         noise = error(CENTRAL, epsilon=0.1, answers=answers) ** 2 - error(NONE) ** 2
         scale = sensitivity / 0.1
         assert noise * 1000**2 == pytest.approx(2 * scale**2, rel=1e-9)
-        # The discrete noise that Murmur draws has a variance smaller by 1/6.
+        # The discrete noise that Murmur draws has a variance that is smaller by 1/6.
         assert 2 * scale**2 - discrete_laplace_variance(scale=scale) == pytest.approx(1 / 6, 1e-3)
 
 

@@ -1,4 +1,4 @@
-"""The mean of a rating scale in its own unit, from the cells and intervals of ratios."""
+"""The mean of a rating scale in the unit of its points, from the cells and intervals of ratios."""
 
 from __future__ import annotations
 

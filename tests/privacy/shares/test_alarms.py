@@ -34,12 +34,12 @@ def channel(symbols: int, epsilon: float) -> dict[str, float]:
 
 
 def level_of_code(symbols: int, level: float = 0.95) -> float:
-    """The level of each code; two codes count once, because each determines the other."""
+    """Return the level of each code; two codes count as one, because each determines the other."""
     return simultaneous_level(level, shares=1 if symbols == 2 else symbols)
 
 
 def list_truths(symbols: int) -> list[Floats]:
-    """Everybody has the same answer, one of three, or any answer."""
+    """Return true shares: everybody has the same answer, one of three, or any answer."""
     truths = []
     for people in sorted({1, min(3, symbols), symbols}):
         truth = np.zeros(symbols)
@@ -54,7 +54,7 @@ TEN = [look / 10 for look in range(1, 11)]
 
 
 def test_silent_fakes_raise_the_alarm_at_a_look_almost_as_soon() -> None:
-    """With 1,000 reports, 214 Yes or fewer contradict after a fixed end, 210 at the tenth look."""
+    """Of 1,000 reports, 214 Yes contradict after a fixed end, and 210 at the tenth look."""
     counts = np.arange(500)
     most = [
         int(
@@ -65,7 +65,7 @@ def test_silent_fakes_raise_the_alarm_at_a_look_almost_as_soon() -> None:
         for level in (0.99, repeated_level(0.99, times=TEN))
     ]
     assert most == [214, 210]
-    # Share of fakes that always send the other code, replacing reports with a quarter of Yes.
+    # The share of fakes that always send the other code, in place of reports with a quarter of Yes.
     assert [1 - count / 250 for count in most] == pytest.approx([0.144, 0.16])
 
 
@@ -107,9 +107,9 @@ def test_chance_contradicts_a_code_at_most_as_often_as_stated(symbols: int) -> N
 
 
 def chance_of_any(found: Sequence[NDArray[np.bool_]], reported: Floats, total: int) -> float:
-    """The exact chance that some code contradicts, for multinomial counts.
+    """Compute the exact chance that any code contradicts, for multinomial counts.
 
-    Independent Poisson counts with these means are multinomial given their sum.
+    Independent Poisson counts with these means are multinomial, given their sum.
     """
     counts = np.arange(total + 1)
     none: Floats = np.ones(1)
@@ -146,7 +146,7 @@ def test_after_a_fixed_end_chance_contradicts_at_most_5_of_100_questions(symbols
                 "level": level_of_code(symbols),
             }
             found = find_contradictions(**given)
-            # The guaranteed interval is empty only for these counts.
+            # The guaranteed interval is empty for these counts only.
             assert (found >= clopper_pearson(**given).contradiction).all()
             for truth in list_truths(symbols):
                 chance = chance_of_any([found] * symbols, c + d * truth, total)
@@ -156,7 +156,7 @@ def test_after_a_fixed_end_chance_contradicts_at_most_5_of_100_questions(symbols
 
 
 def chances_at_any_look(looks: Sequence[int], level: float, given: dict[str, Any]) -> Floats:
-    """The exact chances that a true share of 0, or of 1, is contradicted at some look."""
+    """Compute the exact chances that a true share of 0, or of 1, is contradicted at any look."""
     c, d = given["other_probability"], given["slope"]
     reported = np.array([[c], [c + d]])
     likely, ever, before = [np.ones(1)] * 2, np.zeros(2), 0
@@ -177,10 +177,10 @@ def chances_at_any_look(looks: Sequence[int], level: float, given: dict[str, Any
 
 @pytest.mark.parametrize("symbols", SYMBOLS)
 def test_while_watched_chance_contradicts_at_most_5_of_100_questions(symbols: int) -> None:
-    """The sum over all codes bounds the chance for any code, whatever the true shares are.
+    """The sum over all codes bounds the chance for any of them, whatever the true shares are.
 
-    The more people have an answer, the more reports show it: a code is most often too rare if
-    nobody has the answer, and too frequent if everybody has.
+    The more people have an answer, the more reports show it. A code is therefore most often too
+    rare if nobody has the answer, and most often too frequent if everybody has.
     """
     most, codes = 0.0, 1 if symbols == 2 else symbols
     for epsilon in EPSILONS:

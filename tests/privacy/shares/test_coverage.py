@@ -42,7 +42,7 @@ def channel(epsilon: float, symbols: int = 2) -> dict[str, float]:
 def find_ends(
     name: str, total: int, *, epsilon: float, symbols: int = 2, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Both ends for every count 0..n, cut to [0, 1]; an empty set has its ends swapped."""
+    """Return both ends for every count 0..n, cut to [0, 1]; an empty set has its ends swapped."""
     counts = np.arange(total + 1)
     c, d = channel(epsilon, symbols).values()
     reported, z = counts / total, float(norm.ppf((1 + level) / 2))
@@ -68,7 +68,7 @@ def find_ends(
 
 @cache
 def weigh_counts(total: int, *, epsilon: float, symbols: int, grid: str) -> Floats:
-    """Probability of every count (columns) at every share of the grid (rows)."""
+    """Return the probability of every count (columns) at every share of the grid (rows)."""
     c, d = channel(epsilon, symbols).values()
     weights: Floats = binom.pmf(np.arange(total + 1), total, c + d * GRIDS[grid][:, None])
     return weights
@@ -189,8 +189,8 @@ def test_the_coverage_is_the_sum_over_the_counts_whose_interval_holds(
 
 def test_shares_may_have_any_shape_and_a_million_reports_are_handled() -> None:
     shares = np.array([[0.0, 0.2], [0.5, 1.0]])
-    # At a share of 0 or 1 the likelihood-ratio interval can miss on one side only. The
-    # guaranteed interval misses on the other side too, where it is a contradiction.
+    # At a share of 0 or 1, the likelihood-ratio interval can miss on one side only. The guaranteed
+    # interval can also miss on the other side, where a miss is a contradiction.
     for method, at_the_edge in zip(BOTH, (0.975, 0.95), strict=True):
         found = exact_coverage(
             shares=shares, total=10**6, level=0.95, method=method, **channel(LN3)
@@ -217,7 +217,7 @@ def least_coverage(
 ) -> float:
     """Return the infimum over all shares, which is next to an end of an interval.
 
-    Between ends, the same counts cover the share, and their probability rises, then falls.
+    Between two ends, the same counts cover the share, and their probability rises, then falls.
     """
     low, high = find_ends(method, total, epsilon=epsilon, symbols=symbols, level=level)
     ends = np.concatenate([low, high])
@@ -254,7 +254,8 @@ def test_the_shorter_interval_is_chosen_exactly_while_it_covers(level: float) ->
 
 
 def test_a_dip_between_the_points_of_a_grid_is_not_overlooked() -> None:
-    # Five symbols, epsilon 1, 50 reports: .935 on the grid, but .927 next to an end.
+    # At five symbols, epsilon 1 and 50 reports, the coverage is .935 on the grid but .927 next to
+    # an end.
     grid = exact_coverage(
         shares=GRIDS["all"], total=50, level=0.95, method="likelihood_ratio", **channel(1.0, 5)
     )

@@ -97,7 +97,7 @@ def test_at_each_end_of_the_guaranteed_interval_a_tail_is_half_the_allowed_error
 
 
 def test_effective_counts_need_not_be_whole() -> None:
-    # Weights give fractional counts. The beta quantile is also defined for counts below one.
+    # Weights give fractional counts; the beta quantile is also defined for counts below one.
     direct = {"other_probability": 1e-9, "slope": 1 - 2e-9}
     few = clopper_pearson(successes=0.4, total=20.5, effective=True, **direct)
     assert few.low == pytest.approx(beta.ppf(0.025, 0.4, 21.1), abs=1e-8)
@@ -235,7 +235,7 @@ def test_the_level_of_each_interval_follows_bonferroni() -> None:
     assert simultaneous_level(0.95, shares=1) == pytest.approx(0.95, abs=1e-15)
     for shares in (2, 10, 64):
         assert shares * (1 - simultaneous_level(0.9, shares=shares)) == pytest.approx(0.1)
-        assert simultaneous_level(0.9, shares=shares) > 0.9 ** (1 / shares)  # Šidák's is lower
+        assert simultaneous_level(0.9, shares=shares) > 0.9 ** (1 / shares)  # Šidák's level
 
 
 def test_at_that_level_all_five_intervals_of_a_question_hold_simultaneously() -> None:

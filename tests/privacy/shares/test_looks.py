@@ -1,4 +1,4 @@
-"""Looks as a design: published critical values, and how often intervals at looks ever miss."""
+"""Looks as a design: published critical values, and how often intervals ever miss at a look."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 
 
 def list_looks(expected: int, smallest: int, *, last: int) -> list[int]:
-    """Reports at each look: three batches or more, of which at least a tenth are new."""
+    """List the number of reports at each look: at least three batches, and at least a tenth new."""
     found, total = [], 0
     while total <= last:
         total += max(smallest, -(-expected // 10), -(-total // 9))
@@ -67,7 +67,7 @@ def test_ten_looks_and_later_ones_have_the_values_of_the_design() -> None:
 def test_standard_designs_have_the_values_of_other_programs(
     spending: Callable[[float], float], values: list[float]
 ) -> None:
-    """R's gsDesign, rpact and ldbounds compute them as well."""
+    """R's gsDesign, rpact and ldbounds compute the same values."""
     spent = np.diff([spending(time) for time in TEN], prepend=0).tolist()
     found = looks._solve(tuple(TEN), tuple(spent))
     assert np.round(found[:9], 3).tolist() == values
@@ -84,7 +84,7 @@ def test_a_value_depends_on_earlier_looks_only(steps: list[float], error: float)
     assert found[:-1] == critical_values(times[:-1], error=error)
     assert min(found) > 0
     assert float(spent_error(times[-1])) < 1
-    # The first look spends its part, and the level at the last look is at least 1 - error.
+    # The first look spends its part, and the level of the last look is at least 1 - error.
     assert 2 * ndtr(-found[0]) == pytest.approx(error * float(spent_error(times[0])), rel=1e-6)
     level = repeated_level(1 - error, times=times)
     assert level >= 1 - error - 1e-12
@@ -145,7 +145,7 @@ def test_half_widths_are_those_of_the_design(expected: int, widths: dict[int, fl
 
 
 def ever_missed(reported: float, *, expected: int, smallest: int) -> float:
-    """Sum the probability of all paths that leave the Clopper-Pearson interval at some look."""
+    """Sum the probability of all paths that leave the Clopper-Pearson interval at any look."""
     totals = list_looks(expected, smallest, last=2 * expected)
     alive, missed, before = np.ones(1), 0.0, 0
     for place, total in enumerate(totals):
@@ -189,7 +189,7 @@ def test_a_share_misses_at_any_look_in_at_most_five_of_a_hundred_surveys(
 
 FOUR, FIVE = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (4, 5))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
-# Possible combinations behind a parent: not asked, asked and no, asked and yes.
+# The combinations that are possible behind a parent: not asked, asked and no, asked and yes.
 BEHIND = np.stack(
     [np.kron(COINS.channel()[:, i], THREE.channel()[:, j]) for i, j in ((0, 2), (1, 0), (1, 1))], 1
 )

@@ -1,4 +1,4 @@
-"""Intervals watched as reports arrive: how often each kind misses at some look."""
+"""Intervals that are watched while reports arrive: how often each kind misses at some look."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Find = Callable[..., Intervals]
 def misses_at_any_look(
     find: Find, *, counts: Any, looks: Any, truth: float
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which runs (rows) miss the truth at some look; compute each pair of S and n once."""
+    """Return which runs (rows) miss the truth at any look; compute each pair of S and n once."""
     pairs, places = np.unique(counts * 10_000 + looks, return_inverse=True)
     found = find(successes=pairs // 10_000, total=pairs % 10_000, **COINS)
     missed = (truth < found.low) | (truth > found.high) | found.contradiction

@@ -1,6 +1,7 @@
 """Standard errors match the spread of surveys drawn from a known truth; public functions only.
 
-The spread of n replicates is itself accurate to 1 / sqrt(2 n): 3.5 % for the smallest n, 400.
+The spread of n replicates is itself accurate to 1 / sqrt(2 n), which is 3.5 % for the smallest n,
+400.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def related() -> list[NDArray[np.int64]]:
 
 @pytest.fixture(scope="module")
 def associations(related: list[NDArray[np.int64]]) -> list[Association]:
-    """Use the first surveys only: intervals take long, and errors differ little between surveys."""
+    """Use only the first surveys: intervals are slow, and errors differ little between surveys."""
     return [
         associate(counts=counts, variables=RELATED, event=1, first=1, second=0)
         for counts in related[:20]

@@ -1,4 +1,4 @@
-"""Weighted estimates agree with unweighted ones where they must, and otherwise with simulation."""
+"""Weighted estimates agree with unweighted ones where they must, and elsewhere with simulation."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def test_shares_outside_the_unit_interval_are_not_clipped() -> None:
 
 
 def test_post_stratification_corrects_a_skewed_sample_and_its_error_is_right() -> None:
-    # Two strata of equal size, true shares .1 and .5, but 80 % of reports from the first.
+    # Two strata have equal size and true shares of .1 and .5, but 80 % of reports are from the
+    # first.
     size = 20_000
     numbers, truth = np.array([1600, 400]), np.array([0.1, 0.5])
     shown = np.random.default_rng(21).binomial(numbers, 0.25 + truth / 2, size=(size, 2))

@@ -1,4 +1,4 @@
-"""The linker's parts on made-up files: traces are found, and files without any score nothing."""
+"""The linker's parts on made-up files: traces are found, and files without scores yield nothing."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_p_values_of_blind_guesses_are_uniform() -> None:
         chances.append(score(guesses, truths).p)
     below = sum(p <= 0.1 for p in chances)
     print(f"n={RUNS} at p=.1: {below} below")
-    # Binomial(200, .1) exceeds 45 less than once in a million times. Doubling p lowers it.
+    # Binomial(200, .1) exceeds 45 less than once in a million times. Doubling p lowers that chance.
     assert 5 <= below <= 45
 
 

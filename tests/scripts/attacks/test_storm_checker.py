@@ -1,4 +1,4 @@
-"""Every fault that a storm may leave is planted; the checker names each, and nothing else."""
+"""Every fault that a storm may leave is planted; the checker names these faults and no others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def seal_rows(rows: Sequence[bytes], *, number: int, wave: int = 1) -> Sealed:
 
 @pytest.fixture
 def history() -> History:
-    """Forty acknowledged in wave 1, five given up."""
+    """Forty reports were acknowledged in wave 1, and five were given up."""
     history = History()
     for number in (*ACKNOWLEDGED, *ABANDONED):
         history.add(Event.ATTEMPTED, number=number, wave=1)
@@ -83,7 +83,7 @@ def test_a_lost_batch_is_a_gap_too(history: History) -> None:
     assert verdict.flaws == ("wave 1 has batches [1, 3], not 1 to 2",)
 
 
-@pytest.mark.parametrize("twice", [7, 42])  # acknowledged, given up
+@pytest.mark.parametrize("twice", [7, 42])  # acknowledged and given up
 def test_a_doubled_report_is_named(history: History, twice: int) -> None:
     first, second = seal([*ACKNOWLEDGED, 42], number=1), seal([twice, 43], number=2)
     verdict = check(history, [first, second], minimum_batch=2)

@@ -1,4 +1,4 @@
-"""The benchmark's verdict on a storm: each fault alone makes it fail."""
+"""The benchmark's verdict on a storm: each fault alone makes the storm fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of a survey take as many queries for many reports and questions as for few."""
+"""The pages of a survey need as many queries for many reports and questions as for few."""
 
 from __future__ import annotations
 

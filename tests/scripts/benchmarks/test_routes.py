@@ -1,4 +1,4 @@
-"""The benchmark of routes fails where a request does."""
+"""The benchmark of routes fails if any request fails."""
 
 from __future__ import annotations
 

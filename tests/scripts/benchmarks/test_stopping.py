@@ -13,7 +13,7 @@ import pytest
 from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.stack import ROOT
 
-SECONDS = 300  # far more than needed, even on a busy machine
+SECONDS = 300  # far more than is needed, even on a busy machine
 
 
 def list_processes(mark: str) -> list[str]:
@@ -23,7 +23,7 @@ def list_processes(mark: str) -> list[str]:
         try:
             if mark.encode() in (folder / "environ").read_bytes():
                 found.append((folder / "cmdline").read_text())
-        except OSError:  # it has ended, or belongs to somebody else
+        except OSError:  # the process has ended or belongs to another user
             continue
     return found
 

@@ -1,4 +1,4 @@
-"""The table of people for claims simulates the intervals that decide claims."""
+"""The table of people needed for claims simulates the intervals that decide the claims."""
 
 from __future__ import annotations
 

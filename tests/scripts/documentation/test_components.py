@@ -1,4 +1,4 @@
-"""scripts/sbom lists exactly the packages that Murmur installs and the parts of their wheels."""
+"""scripts/sbom lists exactly the packages that Murmur installs, and the parts of their wheels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scripts.stack.stack import ROOT
 
 
 def read_pins(name: str) -> dict[str, tuple[str, set[str]]]:
-    """Return version and hashes of each package of a list, by its name."""
+    """Return the version and the hashes of each package in a list, keyed by its name."""
     pins: dict[str, tuple[str, set[str]]] = {}
     for line in (ROOT / name).read_text().splitlines():
         if pinned := re.match(r"([\w.-]+)==(\S+)", line):
@@ -59,7 +59,7 @@ def test_the_list_has_every_pinned_package_with_its_version_and_hashes_and_no_ot
 
 def test_every_installed_package_has_a_licence(packages: dict[str, dict[str, Any]]) -> None:
     unlicensed = {name for name, part in packages.items() if not part.get("licenses")}
-    # Packages that only another Python or system needs are not installed.
+    # Packages that are needed only by another Python or system are not installed.
     assert unlicensed <= {"async-timeout", "colorama", "tzdata", "typing-extensions"}
     assert packages["typst"]["licenses"] == [{"expression": "Apache-2.0"}]
 

@@ -1,4 +1,4 @@
-"""The tables of the methods match the code and fulfil the claims of the text."""
+"""The tables of the methods match the code and support the claims in the text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_no_kind_of_ratio_covers_too_rarely() -> None:
     assert [row[0] for row in rows[:-1]] == list(methods_ratios.ROWS)
     assert all(row[-1] == "0" for row in rows)
     assert int(rows[-1][1]) == methods_ratios.RANDOM_CELLS
-    # 2,475 cells of the grid.
+    # The grid has 2,475 cells.
     assert sum(int(row[1]) for row in rows[:-1]) > 2400
 
 
@@ -67,7 +67,7 @@ def test_the_table_of_contradictions_is_what_the_code_computes() -> None:
     assert methods_looks.write_contradiction_table(found) in TEXT
 
 
-# The cells of the grid with the lowest coverage, and their neighbours.
+# The cells of the grid that have the lowest coverage, and their neighbours.
 @pytest.mark.parametrize(
     ("design", "truth", "total", "share"),
     [
@@ -93,7 +93,7 @@ def test_means_cover_where_nearly_nobody_is_asked_and_where_all_are() -> None:
 
 
 def test_a_cell_fails_by_more_than_chance() -> None:
-    # Below .93 by 4.8 standard errors of .0040, and by 5.2.
+    # The coverage is below .93 by 4.8 standard errors of .0040, and then by 5.2.
     assert not Cell(epsilon=1.0, coverage=0.9105).fails
     assert Cell(epsilon=1.0, coverage=0.909).fails
     assert Cell(epsilon=1.0, coverage=0.9299, runs=0).fails
@@ -123,7 +123,7 @@ def test_the_row_of_random_cells_is_what_the_code_computes() -> None:
 
 @pytest.mark.long
 def test_the_table_of_what_is_shown_is_what_the_code_computes() -> None:
-    rows = list(islice(methods_shown.compute_shown(), 2))  # where a tenth is asked
+    rows = list(islice(methods_shown.compute_shown(), 2))  # where a tenth of people are asked
     assert methods_shown.write_shown_table(rows) in TEXT
 
 

@@ -1,4 +1,4 @@
-"""A known vulnerability fails the check; a database that does not answer only gets a sentence."""
+"""A known vulnerability fails the check; if the database does not answer, this is only printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load generator's own arithmetic: what it sends, when, and how it counts."""
+"""The arithmetic of the load generator: what it sends, when it sends, and how it counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAST = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class Server(asyncio.Protocol):
-    """Gives these replies in turn, each in two pieces, the very first after `hold` seconds."""
+    """A server that gives these replies in turn, each in two pieces, the first after `hold` s."""
 
     def __init__(self, replies: Iterator[bytes], received: list[bytes], hold: float) -> None:
         self._replies, self._received, self._hold = replies, received, hold
@@ -54,7 +54,7 @@ class Server(asyncio.Protocol):
 
 
 def run_against(*replies: bytes, hold: float = 0.0, **plan: object) -> tuple[Tally, list[bytes]]:
-    """Return the counts, and the bodies that arrived."""
+    """Return the counts, and the bodies that the server received."""
     received: list[bytes] = []
     turns = cycle(replies)
 
@@ -65,7 +65,7 @@ def run_against(*replies: bytes, hold: float = 0.0, **plan: object) -> tuple[Tal
         made = Plan(urls=(url,), manifest=MANIFEST, **plan)  # type: ignore[arg-type]
         async with server:
             tally = await Load(made).run()
-            await asyncio.sleep(0.05)  # until connections end
+            await asyncio.sleep(0.05)  # until the connections end
         return tally
 
     return asyncio.run(run()), received
@@ -125,9 +125,9 @@ def test_refusals_and_new_connections_are_counted() -> None:
 
 
 def test_requests_that_wait_for_a_pausing_server_are_counted() -> None:
-    """A request that arrives while the only connection is busy waits, and its wait counts."""
+    """A request that arrives while the only connection is busy waits; the wait is counted."""
     tally, _ = run_against(CREATED, hold=0.5, connections=1, rate=200, seconds=1)
-    # About 100 arrive in the held half second, and wait half of it on average.
+    # About 100 requests arrive in the held half second, and they wait half of it on average.
     assert tally.statuses[201] == tally.sent == len(tally.latencies)
     assert sum(latency > 0.2 for latency in tally.latencies) >= 30
     assert tally.failures.total() == 0
@@ -151,7 +151,7 @@ def test_shares_of_several_processes_add_up() -> None:
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("[a-z]*.py")), ids=lambda path: path.stem)
 def test_every_benchmark_starts_without_settings(path: Path) -> None:
-    """Outside Django, as scripts/bench runs it."""
+    """Benchmarks start outside Django, as scripts/bench runs them."""
     environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
     command = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""What a test run says about its duration."""
+"""What a test run reports about its duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults are small and can be found again; a test that notices a fault kills it."""
+"""Faults are small and can be found again; a test kills a fault if it notices the fault."""
 
 from __future__ import annotations
 

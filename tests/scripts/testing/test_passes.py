@@ -1,4 +1,4 @@
-"""A pass is remembered only for the same content and surroundings."""
+"""A pass is remembered only for the same content in the same surroundings."""
 
 from __future__ import annotations
 

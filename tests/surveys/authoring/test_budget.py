@@ -1,4 +1,4 @@
-"""The budget of a draft: its bar, and remedies that one press applies and another undoes."""
+"""The budget of a draft: its bar, and remedies that one press applies and a second press undoes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def assert_changes_least(before: Manifest, remedy: Remedy, limit: float) -> None
 
 
 def assert_agrees_with_cards(remedy: Remedy) -> None:
-    """The margin is the widest that a card shows."""
+    """Check that the margin is the widest that a card shows."""
     manifest, widest = remedy.manifest, remedy.precision
     cost = find_question_cost(manifest, widest.question)
     assert cost is not None
@@ -114,7 +114,7 @@ def test_a_remedy_of_a_random_draft_fits_and_is_undone_to_the_same_bytes(seeds: 
 
 
 def read_forms(page: str) -> list[dict[str, Any]]:
-    """Return the fields that each button of the budget sends, with the address as `to`."""
+    """Return the fields that each button of the budget sends, and the address as `to`."""
     found = []
     for to, body in re.findall(r'<form[^>]* action="([^"]+/budget[^"]*)">(.*?)</form>', page, re.S):
         sent: dict[str, Any] = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body))
@@ -276,7 +276,7 @@ def test_forged_and_foreign_requests_change_nothing(author: Client, owner: User)
     form = read_forms(author.get(at("questions", survey)).text)[0]
     for change in ({"kind": "all"}, {"goal": "100"}, {"page": "//evil"}, {"stamp": ""}):
         assert press(author, form, **change).status_code == 400
-    assert press(author, form, goal=LIMIT).status_code == 422  # not passed
+    assert press(author, form, goal=LIMIT).status_code == 422  # the limit is not passed
     assert press(sign_in(make_survey().owner), form).status_code == 404
     assert author.get(form["to"]).status_code == 405
     assert bytes_of(survey) == before
@@ -379,7 +379,7 @@ def test_a_subset_that_breaks_a_key_driver_says_why() -> None:
         "released. A release of this kind cannot be about question 1, question 2 and question 3, "
         "which some people are not asked. You can remove it."
     )
-    # A rule prevents the plan too, so the subset is not the reason.
+    # A rule prevents the plan too, so the random subset is not the reason.
     first, *_, last = survey.questions.all()[:3]
     edit_question(question=last, rule={"name": str(first.pk), "is": [1]})
     assert not any("some people are not asked" in one for one in reasons_of(survey))

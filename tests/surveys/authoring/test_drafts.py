@@ -52,7 +52,7 @@ def survey(db: None) -> Survey:
 
 @pytest.fixture
 def everything(survey: Survey) -> Survey:
-    """A survey with questions of every type, with and without refusals and rules."""
+    """Make a survey with questions of every type, with and without refusals and rules."""
     q1 = add(survey)
     q2 = add(survey, "choice", options=["A", "B", "C"], refusal=True)
     add(survey, "scale", minimum=1, maximum=5, low_label="never", high_label="always")
@@ -72,7 +72,7 @@ def manifest_of(survey: Survey) -> Manifest:
 
 
 def test_the_bytes_of_a_yes_no_survey_never_change() -> None:
-    """These bytes were written before other types existed; old fingerprints must stay valid."""
+    """These bytes were written before other types existed, and old fingerprints must stay valid."""
     questions = tuple(
         ManifestQuestion(
             name=f"q{number}",
@@ -371,7 +371,7 @@ def test_answers_that_rules_name_keep_their_places(survey: Survey, order: tuple[
 @pytest.mark.parametrize(
     ("changes", "refused"),
     [
-        ({"options": ["A", "Bee", "C"]}, ""),  # reworded
+        ({"options": ["A", "Bee", "C"]}, ""),  # an answer is reworded
         ({"options": ["A", "B", "C", "D"]}, ""),
         ({"options": ["A", "B"]}, ""),
         ({"options": ["B", "C"]}, "the answer “B”"),
@@ -435,7 +435,7 @@ def test_questions_are_numbered_as_respondents_count_and_texts_among_themselves(
 
 
 def test_a_frozen_survey_keeps_its_names_and_is_numbered_as_respondents_count() -> None:
-    """Names used to count texts too; files of such a survey keep their columns."""
+    """Names used to count texts too, and files of such a survey keep their columns."""
     text = ManifestQuestion(name="q1", type=QuestionType.INFORMATION, text="Read this.")
     where = ManifestQuestion(
         name="q2", type=QuestionType.DECLARED, text="Where?", options=(Option(code=0, text="Here"),)

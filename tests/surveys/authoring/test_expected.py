@@ -1,4 +1,4 @@
-"""± with the author's number of people: one figure on cards, overview, launch page and plan."""
+"""± for the author's number of people: the same figure on cards, overview, launch page and plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.factories import make_survey
 from tests.support.fielding import at, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-Told = dict[str, tuple[str, str]]  # precision and why it is hidden, by the figure's name
+Told = dict[str, tuple[str, str]]  # precision and reason why it is hidden, by figure
 
 
 def words(html: str) -> str:
@@ -27,7 +27,7 @@ def words(html: str) -> str:
 
 
 def read_summary(page: str) -> tuple[Told, list[str]]:
-    """Read the section with all figures, and the precisions in the order of the section."""
+    """Read the section with all figures, and list the precisions in the order of the section."""
     [section] = re.findall(r'<section class="card" id="expected".*?</section>', page, re.DOTALL)
     [common] = re.findall(r'<p class="warn"><strong>(.*?)\.</strong>', section) or [""]
     rows = re.findall(r'<dt class="number">(.*?)</dt>\s*<dd>(.*?)</dd>', section, re.DOTALL)
@@ -47,7 +47,7 @@ def list_names(text: str) -> Iterable[str]:
 
 
 def read_cards(page: str, mark: str) -> Told:
-    """Read the figures on the cards of a page; `mark` begins a card and captures its number."""
+    """Read the figures on the cards; `mark` begins a card and captures the number of the card."""
     _, *parts = re.split(mark, page)
     told: Told = {}
     for number, card in zip(parts[::2], parts[1::2], strict=True):
@@ -107,7 +107,7 @@ def test_the_least_precise_figure_stands_first(author: Client, owner: User) -> N
     [
         (299, None, 25, "not shown: results need 300 people"),
         (300, None, 25, ""),
-        (599, 1, 10, ""),  # 299.5 are 300
+        (599, 1, 10, ""),  # 299.5 count as 300
         (598, 1, 10, "not shown: about 299 get it, but results need 300"),
         (600, 1, 10, ""),
         (400, None, 42, "not shown: too imprecise"),

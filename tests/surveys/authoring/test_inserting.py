@@ -27,7 +27,7 @@ def draft(owner: User) -> Survey:
 
 @pytest.fixture
 def source(owner: User) -> Survey:
-    """An opened survey; its second question needs the first, and its third asks the same fact."""
+    """Open a survey: its second question needs the first, and its third asks for the same fact."""
     survey = make_survey(owner=owner, questions=["Ever ill?"])
     first = survey.questions.get()
     rule = {"name": str(first.pk), "is": [1]}
@@ -40,7 +40,7 @@ def source(owner: User) -> Survey:
 
 
 def show(author: Client, draft: Survey, source: Survey) -> dict[str, Any]:
-    """Return what the page sends when nothing is ticked."""
+    """Return what the page sends if nothing is ticked."""
     page = author.get(at("questions_insert", draft), {"survey": source.slug})
     assert page.status_code == 200
     assert "<script>alert" not in page.text

@@ -1,4 +1,4 @@
-"""Authors see, change and use variable names in drafts."""
+"""Authors see, change and use the variable names of their drafts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_author_names_a_question_and_changes_its_name(author: Client, survey:
     assert "phq9_a" in words(author.get(f"/surveys/{survey.slug}/questions"))
     assert author.post(address(survey, question), {**posted, "name": ""}).status_code == 302
     question.refresh_from_db()
-    assert question.name == "item_a"  # suggested again
+    assert question.name == "item_a"  # the first name is suggested again
 
 
 @pytest.mark.parametrize("name", ["smoke", "Two words", "phq9_1", "data", "<b>", "a" * 300, "q2"])
@@ -88,7 +88,7 @@ def test_names_that_were_chosen_come_before_suggested_ones(survey: Survey) -> No
 def test_the_database_refuses_the_same_name_in_other_letters(survey: Survey) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         survey.questions.create(position=2, text="Q?", name="SMOKE")
-    make_survey(questions=["Do you smoke?"])  # another survey may have it
+    make_survey(questions=["Do you smoke?"])  # another survey may have the same name
     for position in (2, 3):
         survey.questions.create(position=position, text="Q?", name="")
 

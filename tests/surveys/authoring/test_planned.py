@@ -1,4 +1,4 @@
-"""Planned comparisons: chosen in a draft, kept while it changes, frozen when it opens."""
+"""Planned comparisons: chosen in a draft, kept while the draft changes, frozen when it opens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WARDS = ["North", "South", "East"]
 
 
 def make_study(**settings: Any) -> Survey:
-    """Q1 yes/no, Q2 one of three wards, Q3 yes/no, with a plan: Q1 by Q2 (South)."""
+    """Make Q1 yes/no, Q2 one of three wards, Q3 yes/no, and a plan to compare Q1 by Q2 (South)."""
     survey = make_survey(questions=[], **settings)
     add_question(survey=survey, text="Tired?")
     add_question(survey=survey, text="Which ward?", type=QuestionType.CHOICE, options=WARDS)

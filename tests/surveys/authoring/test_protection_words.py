@@ -1,4 +1,4 @@
-"""Authors and respondents read the same words about protection, wherever they look."""
+"""Authors and respondents read the same words about protection wherever they look."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
 
 
 def read_everywhere(author: Client, survey: Survey) -> dict[str, str]:
-    """Words that authors read before the launch, and that respondents read in the preview."""
+    """Return the words that authors read before the launch, and respondents in the preview."""
     names = ("edit", "questions", "launch", "preview")
     read = {name: words_of(author.get(at(name, survey))) for name in names}
     return {"draft": read.pop("edit") + read.pop("questions"), **read}
@@ -49,7 +49,7 @@ def words_for_protection(text: str) -> list[str]:
 
 
 def sentences_of(survey: Survey) -> list[str]:
-    """The label on all answers: its lead, its lines, and the sentence on all answers."""
+    """Return the label on all answers: its lead, its lines, and the sentence on all answers."""
     label = describe_protection(build_manifest(survey=survey, wave_number=1))
     return [label.lead, *lines(label), label.told_together]
 
@@ -86,7 +86,7 @@ def test_one_rule_changes_the_words_on_every_page(author: Client, owner: User) -
     for name, text in pages.items():
         assert words_for_protection(text).count("Protection: light") == 1, name
         assert GUESSED in text
-        # Two codes, each with odds of 3 : 1, reveal something about the first question.
+        # Two codes, each with odds of 3 : 1, tell something about the first question.
         assert "With all codes about one answer, at most 90 in 100." in text
 
 

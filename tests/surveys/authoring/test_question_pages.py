@@ -1,4 +1,4 @@
-"""Questions of all types over HTTP: choosing a type, writing, costs, moving, deleting."""
+"""Questions of all types over HTTP: choosing a type, writing, costs, moving, and deleting."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add(survey: Survey, type_: str = "yes_no", text: str = "Question?", **conten
 
 
 def words(response: Any) -> str:
-    """Return the visible text, without markup and in one line."""
+    """Return the visible text on one line, without markup."""
     text = re.sub(
         r"<(?:script|style).*?</(?:script|style)>|<[^>]+>", " ", response.text, flags=re.S
     )
@@ -438,7 +438,7 @@ def settings_of(drawn: str) -> dict[str, object]:
 
 def test_a_random_subset_is_chosen_next_to_its_cost(author: Client, everything: Survey) -> None:
     text = words(author.get(at("settings_page", everything, "privacy")))
-    # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 are separate.
+    # Questions 1, 4 and 5 are tied by a rule into one block; 2, 3 and 6 are separate.
     assert "Blocks drawn, of 4" in text
     assert "1 4.40 25 % nobody" in text  # ln 3 for Q1, Q5 and each of two options of Q4
     assert "2 5.50 50 % 16.7 %" in text

@@ -1,4 +1,4 @@
-"""Questions that ask the same twice, in one survey or in several surveys of an author."""
+"""Questions that ask for the same thing twice, in one survey or in several surveys of an author."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_survey_that_was_copied_a_hundred_times_counts_its_copies_with_few_que
         open_survey(survey=copy_survey(survey=first))
     copied = copy_survey(survey=first)
     wave = Wave.objects.get(survey=first)
-    with django_assert_num_queries(3):  # the survey, its people, and the other surveys
+    with django_assert_num_queries(3):  # the survey, its people, and their other surveys
         assert wave.count_elsewhere() == 100
     warnings = warnings_of(copied)
     [warning] = warnings

@@ -1,4 +1,4 @@
-"""Rules as authors write them."""
+"""Rules in the form in which authors write them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_empty_text_is_no_rule(text: str) -> None:
         ("Q2 is one 4", "The word “of” must follow “one”."),
         ("Q3 is 3", "Its answers are called -2, -1, 0, 1, 2."),
         ("Q7 is 3", "A rule cannot use Q7, because it has no answers to choose from."),
-        ("Q8 is 3", "A rule cannot use Q8"),  # the long scale: the text has no number
+        ("Q8 is 3", "A rule cannot use Q8"),  # long scale, after a text without a number
         ("Q9 is 3", "Q9 does not come before this question"),
         ("(Q1 is yes", "The rule opens a bracket but does not close it"),
         ("Q1 is yes)", "The rule cannot be read from “)” onwards."),
@@ -141,12 +141,12 @@ RULES = st.recursive(
         st.lists(parts, min_size=2, max_size=3).map(lambda some: {"any": some}),
         parts.map(lambda one: {"not": one}),
     ),
-    max_leaves=5,  # never too deep
+    max_leaves=5,  # never nested too deeply
 )
 
 
 def test_items_are_written_as_one_list() -> None:
-    """The list stays as it was typed, because a longer text might not fit into the field."""
+    """The list stays as it was typed, because longer text might not fit into the field."""
     for text in ("Q{n} has 1, 2", "not (Q{n} has 1, 2)", "Q1 is yes and Q{n} has 2, 1"):
         number = 1 + next(i for i, one in enumerate(EARLIER) if one.type == T.SEVERAL)
         typed = text.format(n=number)

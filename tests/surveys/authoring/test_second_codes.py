@@ -38,7 +38,7 @@ BANDS = ["0–4 Low", "5–12 High"]
 
 
 def add_scale(survey: Survey, **content: Any) -> Question:
-    """Add a scale with totals from 0 to 12, which sends the total."""
+    """Add a scale with totals from 0 to 12 that sends the total."""
     usual: dict[str, Any] = {
         "type": "score",
         "text": "Lately …",

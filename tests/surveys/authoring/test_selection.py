@@ -1,4 +1,4 @@
-"""Several questions of a draft at once: moved, changed, deleted, and brought back."""
+"""Several questions of a draft at once: moved, changed, deleted, and restored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def do(author: Client, survey: Survey, letters: str, action: str, **more: Any) -
 
 
 def undo(author: Client, survey: Survey) -> Any:
-    """Press the button that the page offers; if it offers none, send an empty stamp."""
+    """Press the button that the page offers; if there is none, send an empty stamp."""
     form = author.get(at("questions", survey)).text.partition(at("questions_restore", survey))[2]
     found = re.search(r'name="stamp" value="(\w+)"', form.split("</form>")[0])
     return author.post(at("questions_restore", survey), {"stamp": found[1] if found else ""})
@@ -205,7 +205,7 @@ def test_a_deletion_is_not_undone_in_a_draft_that_changed_since(
 def test_a_deletion_is_not_undone_where_its_rule_would_mean_another_answer(
     author: Client, survey: Survey
 ) -> None:
-    """The way that a page proposes: delete questions that depend on an answer, then move it."""
+    """A page proposes this: delete the questions that depend on an answer, then move the answer."""
     options = ["Never", "Often"]
     asked = add_question(survey=survey, type=QuestionType.CHOICE, text="G?", options=options)
     add_question(survey=survey, text="H?", rule={"name": str(asked.pk), "is": [1]})

@@ -1,4 +1,4 @@
-"""How a survey reaches people: links, QR codes with the right address, and the poster."""
+"""How a survey reaches people: links, QR codes with the right address, and a poster."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ POSTER_WORDS = (
 
 @pytest.fixture
 def wave(owner: User) -> Wave:
-    """A survey in English, French and Arabic, with a fixed end and strong overall protection."""
+    """Make a survey in three languages, with a fixed end and strong overall protection."""
     survey = make_survey(owner=owner, introduction="We ask everybody.", closes_at=CLOSES, flips=40)
     for language, mark in (("fr", "fr"), ("ar", "ع")):
         texts = list_texts(build_manifest(survey=survey, wave_number=1))
@@ -67,7 +67,7 @@ def modules_of(link: str) -> list[list[int]]:
 
 
 def read_png(content: bytes) -> list[list[int]]:
-    """Return one value for each module, without the quiet zone; 1 is dark."""
+    """Return one value for each module, without the quiet zone; 1 means dark."""
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     width, height, depth, colour = struct.unpack(">IIBB", content[16:26])
     assert (depth, colour) == (1, 0)
@@ -225,7 +225,7 @@ def test_the_poster_is_in_the_chosen_language(
     assert f'src="{at("share_qr_svg", wave.survey)}{query}"' in page
     path = f"/s/{wave.survey.slug}" + (f"/{language}" if language else "")
     assert f'<bdi dir="ltr">murmur.example<wbr>{path}</bdi>' in page
-    assert 'lang="en" dir="ltr" aria-label="Poster"' in page  # the author's bar
+    assert 'lang="en" dir="ltr" aria-label="Poster"' in page  # the bar for the author
 
 
 def test_the_poster_shows_the_fixed_end(author: Client, wave: Wave, owner: User) -> None:
@@ -261,7 +261,7 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
         (1, {"flips": 25}, True),
         (2, {"flips": 40}, True),
         (1, {"flips": 5}, False),
-        (4, {"flips": 25}, True),  # each is strong, and all together are not practically certain
+        (4, {"flips": 25}, True),  # each is strong; all together are not practically certain
         (5, {"flips": 25}, False),  # all together are practically certain
         (5, {"flips": 40}, True),
         (5, {"flips": 40, "coins": True}, False),  # with coins, they are practically certain

@@ -1,4 +1,4 @@
-"""Questions that their author asks together: which fit, and what happens to the setting."""
+"""Questions that their author asks together: which of them fit, and what becomes of the setting."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_45_yes_no_questions_and_5_others_take_12_pages() -> None:
 
 @pytest.fixture
 def survey(db: None) -> Survey:
-    """Four yes/no questions; each of the last three shares a page with the one before."""
+    """Make four yes/no questions; each of the last three shares a page with the one before."""
     survey = make_survey(questions=["A?"], coins=True)
     for text in ("B?", "C?", "D?"):
         ask(survey, text, type="yes_no", flips=25, together=True)

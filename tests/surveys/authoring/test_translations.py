@@ -1,4 +1,4 @@
-"""A survey's own words in other languages: written, checked, frozen, and never mixed up."""
+"""The author's words in other languages: written, checked, frozen, and never mixed up."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def survey(owner: User) -> Survey:
 
 
 def fields(words: dict[str, str]) -> dict[str, str]:
-    """Return what the form would send."""
+    """Return the fields that the form would send."""
     return {field_name(text): translated for text, translated in words.items()}
 
 
@@ -106,7 +106,7 @@ def test_the_author_learns_that_no_native_speaker_has_read_the_translations(
     assert said in author.get(at("languages", survey)).text
     wave = open_survey(survey=survey)
     assert said in author.get(at("languages", survey)).text
-    # Respondents do not read this, because they can do nothing about it.
+    # Respondents do not read this, because they can do nothing about the problem.
     for path in (f"/s/{survey.slug}", f"/s/{survey.slug}/check", f"/s/{survey.slug}/send"):
         assert "native speaker" not in author.get(path).text
     assert "native speaker" not in author.get(at("poster", survey)).text
@@ -460,7 +460,7 @@ def test_nothing_changes_after_opening(author: Client, survey: Survey) -> None:
 
 
 def test_a_copy_has_the_translations_too(survey: Survey) -> None:
-    """The title's, too: the copy of a copy is called "Copy of Copy of On the road"."""
+    """The title is translated too; in a copy of a copy, it is "Copy of Copy of On the road"."""
     translate(survey)
     copied = copy_survey(survey=copy_survey(survey=survey))
     texts = french(copied)

@@ -42,7 +42,7 @@ def survey(owner: User) -> Survey:
 
 
 def open_form(author: Client, path: str) -> dict[str, str]:
-    """Return the fields that a window with this form would send."""
+    """Return the fields that a window with the current form would send."""
     page = author.get(path).text
     found = re.search(r'name="stamp" value="([^"]+)"', page)
     assert found is not None
@@ -55,7 +55,7 @@ def question(survey: Survey) -> Question:
 
 
 def choose(answer: Any, **theirs: str) -> dict[str, str]:
-    """Return what the merge page sends: typed values, and those of others for some fields."""
+    """Return what the merge page sends: the typed values, or for some fields those of others."""
     assert answer.status_code == 422
     assert OVERTAKEN in text_of(answer)
     shown = {one.choice: "mine" for one in answer.context["differences"]}
@@ -89,7 +89,7 @@ def test_a_question_saved_in_another_window_is_merged_field_by_field(
     question.refresh_from_db()
     assert (question.text, question.flips) == ("First?", 40)
     sent = choose(answer, **{"keep-flips": "theirs", "keep-name": "theirs"})
-    # Somebody else is faster again. The choices stay as they were.
+    # Another person saves first again. The choices stay as they were.
     edit_question(question=question, text="Third?")
     answer = author.post(path, sent)
     assert [one.choice for one in answer.context["differences"]] == [
@@ -100,7 +100,7 @@ def test_a_question_saved_in_another_window_is_merged_field_by_field(
     question.refresh_from_db()
     assert (question.text, question.flips, question.short_label) == ("Second?", 40, "Mine")
     assert question.name == "theirs"
-    # The same form, sent again as after a double click, counts as saved.
+    # If the same form is sent again, as after a double click, it counts as saved.
     assert author.post(path, {**mine, **second, "flips": 40, "name": "theirs"}).status_code == 302
 
 
@@ -125,7 +125,7 @@ def test_whoever_changed_a_field_is_preselected_and_nothing_typed_later_is_lost(
         "short_label": "theirs",
     }
     chosen = choose(answer, **{f"keep-{name}": who for name, who in preselected(answer).items()})
-    # The label is edited before the choice is sent. Meanwhile, somebody else saves once more.
+    # The label is edited before the choice is sent. Meanwhile, another person saves once more.
     edit_question(question=question, unit="", text="Third?", short_label="Theirs again")
     answer = author.post(path, {**chosen, "short_label": "Edited"})
     assert preselected(answer) == {"text": "mine", "name": "mine", "short_label": "mine"}

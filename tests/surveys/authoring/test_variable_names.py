@@ -1,4 +1,4 @@
-"""Variable names: every suggestion is legal and unique, whatever the text."""
+"""Variable names: every suggestion is legal and unique, whatever the text is."""
 
 from __future__ import annotations
 

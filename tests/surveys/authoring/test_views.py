@@ -1,4 +1,4 @@
-"""Authoring over HTTP: what the owner can do, and what strangers and visitors cannot."""
+"""Authoring over HTTP: what the owner can do, and what strangers and visitors cannot do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.factories import (
 from tests.support.fielding import at
 from tests.support.reading import words_of
 
-# The box that the author of these surveys ticks, because their K is 10.
+# The box that the author of these surveys must tick, because their K is 10.
 SMALL = {"acknowledge_minimum_batch": "on"}
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 HTML = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -46,7 +46,7 @@ def texts(survey: Survey) -> list[str]:
 
 
 def settings_of(survey: Survey, **changes: object) -> dict[str, object]:
-    """The fields that the settings form would send, with changes."""
+    """Return the fields that the settings form would send, with these changes."""
     return {
         "title": survey.title,
         "introduction": survey.introduction,
@@ -107,7 +107,7 @@ def test_strengths_stand_from_more_to_less_and_two_coins_are_chosen(
     assert values == ["40", "33", "25", "20", "12", "5"]
     assert re.search(r'value="25"[^>]*checked', page)
     assert "Of every 100 people, 25 send the other answer’s code." in page
-    assert page.count("Careful:") == 1  # only at 5 of 100
+    assert page.count("Careful:") == 1  # only from 5 of 100 on
     guesses = re.findall(r"At most (\d+) of 100 guesses are right", page)
     assert guesses == ["60", "67", "75", "80", "88", "95"]
 
@@ -385,7 +385,7 @@ def test_an_invalid_question_is_explained_and_kept(
         assert "<title>Error: " in answer.text
         field = "id_text" if "text" not in posted or posted.get("flips") == "25" else "id_flips_0"
         assert re.search(rf'<a href="#{field}">[^<]*{re.escape(message)}', answer.text)
-        assert answer.text.count(message) == 2  # in the summary and at the field
+        assert answer.text.count(message) == 2  # in the summary, and at the field
         assert posted.get("text", "").strip()[:3] in answer.text
     assert texts(survey) == list(QUESTIONS)
 
@@ -459,7 +459,7 @@ QUESTION_FORMS = ("question_edit", "question_move")
 
 
 def all_requests(client: Client, survey: Survey) -> dict[str, int]:
-    """Return the status of every page and every form of a survey, by name."""
+    """Return the status of every page and every form of a survey, keyed by name."""
     pk = first_question(survey).pk
     got = {f"GET {name}": client.get(at(name, survey)).status_code for name in PAGES}
     got |= {f"POST {name}": client.post(at(name, survey)).status_code for name in FORMS}

@@ -1,4 +1,4 @@
-"""Each problem of a definition is reported with its place, and nothing is created or executed."""
+"""Each problem of a definition is reported with its place; nothing is created or executed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def drinks(**more: Any) -> dict[str, Any]:
 
 
 def read(found: dict[str, Any] | bytes) -> list[str]:
-    """Return the pointers of all problems."""
+    """Return the pointers to the places of all problems."""
     try:
         parsed = parse_definition(found if isinstance(found, bytes) else json.dumps(found).encode())
         return [problem.pointer for problem in check_definition(parsed).problems]
@@ -141,7 +141,7 @@ def only_if(name: str = "used", *, is_: list[int]) -> dict[str, Any]:
             ),
             ["/planned_releases/0/answer"],
         ),
-        # All problems at once, even if parts of the document cannot be read.
+        # All problems are reported at once, even if parts of the document cannot be read.
         (
             document(question("used", flips=0), question("age", rule=UNKNOWN), title=""),
             ["/title", "/questions/0/flips", "/questions/1/rule/name"],
@@ -178,7 +178,7 @@ def test_rules_that_are_hard_to_check_share_their_time(monkeypatch: pytest.Monke
 
 
 def test_a_default_never_changes_within_a_version() -> None:
-    """Otherwise, the meaning of older files would change."""
+    """If a default changed, so would the meaning of older files."""
     settings = build_schema()["properties"]["settings"]["properties"]
     defaults = {name: one["default"] for name, one in settings.items() if one["default"]}
     assert defaults == {
@@ -200,7 +200,7 @@ def test_nothing_is_created_from_a_definition_with_a_problem() -> None:
 
 
 def _mutate(random: Random, found: Any) -> None:
-    """Change one value somewhere in a document."""
+    """Change one value somewhere in the document."""
     places: list[tuple[Any, Any]] = []
     left = [found]
     while left:

@@ -39,7 +39,7 @@ def exported(survey: Survey) -> str:
 
 
 def preview(author: Client, text: str) -> dict[str, str]:
-    """Return what the form of the preview would send."""
+    """Return what the form on the preview page would send."""
     answer = author.post(IMPORT, {"text": text})
     assert answer.status_code == 200, words_of(answer)
     found = re.search(r'name="stamp" value="(\w+)"', answer.text)

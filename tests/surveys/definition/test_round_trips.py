@@ -1,4 +1,4 @@
-"""Draft → JSON → draft changes nothing."""
+"""Exporting a draft to JSON and importing it changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.question_forms import GOOD
 from tests.support.random_drafts import make_random_draft
 
 pytestmark = pytest.mark.django_db
-REPLACED = 3  # only every third draft also replaces another draft, which takes a while
+REPLACED = 3  # only every third draft also replaces another draft, because replacing takes a while
 
 
 def _freeze(survey: Survey, *, like: Survey) -> tuple[bytes, dict[str, str]]:
@@ -29,7 +29,7 @@ def _freeze(survey: Survey, *, like: Survey) -> tuple[bytes, dict[str, str]]:
 
 
 def _check_round_trip(seed: int, stored: Survey) -> set[str]:
-    """Create a random draft again, and replace a stored draft by it."""
+    """Create a random draft again from its definition, and replace a stored draft by it."""
     user = make_user()
     draft = make_random_draft(Random(seed), owner=user)
     content = export_definition(draft)

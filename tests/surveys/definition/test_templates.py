@@ -1,4 +1,4 @@
-"""The templates: their questions, their opening within all limits, and the pages with them."""
+"""The templates: their questions, opening them within all limits, and the pages that show them."""
 
 from __future__ import annotations
 

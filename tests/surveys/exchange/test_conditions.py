@@ -1,4 +1,4 @@
-"""Conditions, bounds and sums of XLSForm and REDCap."""
+"""Conditions, bounds and sums in XLSForm and REDCap."""
 
 from __future__ import annotations
 

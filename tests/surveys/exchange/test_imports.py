@@ -54,7 +54,7 @@ HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202e=1+1'
 
 @pytest.fixture(autouse=True)
 def child(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read in this process; test_files.py tests the child."""
+    """Read the file in this process; test_files.py tests the child process."""
 
     def read(content: bytes, *, name: str) -> dict[str, object]:
         try:

@@ -1,4 +1,4 @@
-"""No silent loss: the content of a cell is in the draft, or in the notes on its row."""
+"""Nothing is lost silently: each cell's content is in the draft or in the notes on its row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMATS: dict[str, tuple[Sheets, Any]] = {
     "xlsform": (OTHER_SHEETS, write_workbook),
     "redcap": ({"": DICTIONARY}, lambda sheets: write_csv(sheets[""])),
 }
-# Without these columns, a file is neither an XLSForm nor a dictionary, and is refused.
+# Without these columns, a file is neither an XLSForm nor a dictionary, so it is refused.
 NEEDED = {("survey", "type"), ("", "Field Type"), ("", "Field Label")}
 
 

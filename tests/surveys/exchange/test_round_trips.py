@@ -1,4 +1,4 @@
-"""Drafts exported to XLSForm or REDCap read back as far as the formats allow."""
+"""Drafts exported to XLSForm or REDCap can be read back as far as the formats allow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOSTILE = (
 
 
 def make_definition(seed: int) -> dict[str, Any]:
-    """Make a draft that both formats can express. No answer looks like Murmur's own."""
+    """Make a draft that both formats can express; none of its answers looks like Murmur's own."""
     chance = random.Random(seed)
     questions: list[dict[str, Any]] = []
     for at in range(chance.randint(1, 12)):
@@ -131,7 +131,7 @@ def make_rule(chance: random.Random, questions: list[dict[str, Any]]) -> dict[st
 
 
 def list_valid(first: int, number: int) -> Iterator[dict[str, Any]]:
-    """Return definitions whose rules can hold; the others could not be drafts."""
+    """Yield definitions whose rules can hold; the others could not be drafts."""
     made = (make_definition(seed) for seed in count(first))
     return islice((one for one in made if not check_definition(one).problems), number)
 
@@ -143,12 +143,12 @@ def test_drafts_come_back_from_both_formats(first: int) -> None:
         assert list_questions(workbook.definition) == list_questions(definition)
         dictionary = read(write_dictionary(definition))
         for question in definition["questions"]:
-            question.pop("source_name", "")  # names are in lower case there
+            question.pop("source_name", "")  # a dictionary has names in lower case
         assert list_questions(dictionary.definition) == list_questions(definition)
 
 
 def test_marks_without_effect_make_no_rows() -> None:
-    """A question after a follow-up with the same answers as its second question; and numbers."""
+    """The marks are on numbers, and on a question after a follow-up that has the same answers."""
     marked = {"flips": 25, "together": True}
     then = {"type": "follow_up", "name": "a", "text": "A?", "follow_up": "And?", "flips": 25}
     others = {"b": {"type": "yes_no"}, "c": {"type": "number"}, "d": {"type": "number"}}
@@ -186,7 +186,7 @@ def test_pyxform_accepts_the_workbooks_without_a_warning(tmp_path: Any) -> None:
         path.write_bytes(write_xlsform(definition, form_id="abc"))
         told: list[str] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # warnings of Python about that package
+            warnings.simplefilter("ignore")  # Python's warnings about that package
             convert(str(path), warnings=told)
         assert told == []
 

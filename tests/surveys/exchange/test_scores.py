@@ -1,4 +1,4 @@
-"""A score in other programs: its items are asked, and formulas compute what Murmur sends."""
+"""A score in other programs: the items are asked, and formulas compute what Murmur sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of other programs become scores, or are left out with the reason."""
+"""Sums in other programs become scores or are left out, and the reason is given."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ REFUSED = [
 
 
 def test_what_a_score_cannot_say_is_left_out() -> None:
-    """All are in one file, because none of these sums uses up its items."""
+    """All sums are in one file, because none of these sums uses up its items."""
     before: Rows = [
         ["text", "why", "Why?"],
         ["select_one other", "other", "Other?"],

@@ -1,4 +1,4 @@
-"""People change a survey and look at it at the same moment, on PostgreSQL."""
+"""On PostgreSQL, people change a survey and look at the survey at the same moment."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ TABLES = (
     "surveys_membership",
 )
 RANDOM = ("password", "digest", "session_key", "session_data")
-# The hour when the cap is reached; people act at 9, 12 and 15.
+# The hours in which the cap is reached; people act at 9, 12 and 15.
 HOURS = (8, 10, 13, 23)
 
 
@@ -58,7 +58,7 @@ def act(hour: int) -> None:
 
 
 def field(wave: Wave, *, hour: int) -> None:
-    """Let the last reports arrive, in another order for each hour, and close the wave."""
+    """Let the last reports arrive, in a different order for each hour, and close the wave."""
     ids = sorted(bytes([i]) * 32 for i in range(CAP))
     for i in range(CAP):  # each in a separate transaction
         RawReport.objects.create(id=ids[(i * (2 * hour + 1)) % CAP], wave=wave, symbols=b"\0\1")
@@ -115,7 +115,7 @@ def read_stored() -> Iterator[tuple[object, ...]]:
 def live_days(
     new_database: Callable[[], AbstractContextManager[None]], *, leaky: bool = False
 ) -> list[list[tuple[object, ...]]]:
-    """Return the contents of a database after the same day, with the cap at each of these hours."""
+    """Return what databases contain after the same day, with the cap at each of these hours."""
     stored = []
     for hour in HOURS:
         with new_database():

@@ -1,4 +1,4 @@
-"""The state of a survey as its author reads it, for browsers and for coins."""
+"""The state of a survey as its author reads it, for answers from browsers and with coins."""
 
 from __future__ import annotations
 

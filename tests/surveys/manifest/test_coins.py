@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
 def make_mixed_survey(**settings: Any) -> Survey:
-    """Questions 1 and 3 can be answered with coins; 2, 4 and 5 cannot."""
+    """Make a survey: questions 1 and 3 can be answered with coins; 2, 4 and 5 cannot."""
     survey = make_survey(questions=["First?"], flips=40, coins=True, **settings)
     add_question(survey=survey, text="Which?", type=Question.Type.CHOICE, options=["A", "B"])
     first = add_question(survey=survey, text="Third?", flips=12)

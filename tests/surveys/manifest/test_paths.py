@@ -101,8 +101,8 @@ def test_blocks_that_an_unscrambled_question_ties_give_a_bound() -> None:
     tied = [yes_no({"name": "q1", "is": [0]}), yes_no({"name": "q1", "is": [1]}), yes_no()]
     paths = replace(survey(declared, *tied), drawn=2).paths
     assert not paths.is_exact
-    # If both of the first two are drawn, one of them has a page; if one is drawn, it has one or
-    # none.
+    # If both of the first two are drawn, one of them has a page; if only one is drawn, there is one
+    # page or none.
     assert paths == PathLengths(shortest=1, longest=3, is_exact=False)
 
 
@@ -155,7 +155,7 @@ def _walk(
 
 
 def find_range(manifest: Manifest) -> tuple[int, int]:
-    """Return the fewest and the most pages, for the draw that makes them differ most."""
+    """Return the fewest and the most pages, for the draw in which they differ most."""
     blocks = range(manifest.block_count)
     found = []
     for mine in combinations(blocks, manifest.drawn or len(blocks)):

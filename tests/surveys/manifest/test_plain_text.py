@@ -122,7 +122,7 @@ def test_case_and_points_make_no_difference_in_other_scripts(one: str, other: st
         ("Grade 3: happy?", "Grade 4: happy?"),
         ("B12 taken?", "B6 taken?"),
         ("★", "★★"),
-        # Marks that are letters, or that change the syllable.
+        # These marks are letters, or change the syllable.
         ("ไม้", "ไม่"),
         ("क्या चोरी की?", "क्या चोरी का?"),
         ("கா", "கி"),
@@ -155,13 +155,13 @@ def test_similar_texts_differ_in_few_letters_or_in_the_order_of_words(
 
 
 def test_the_confusables_are_those_that_stored_keys_were_made_with() -> None:
-    """Other confusables need a migration, because keys of reduced texts would change."""
+    """Other confusables need a migration, because the keys of reduced texts would change."""
     found = hashlib.sha256(json.dumps(confusables_data, sort_keys=True).encode()).hexdigest()
     assert found == "bf5e9c50227d95403d8edf2185a644d42dada609f3aee6f93b03827d1deb723d"
 
 
 def count_differences(one: str, other: str) -> int:
-    """The edit distance, computed with the usual table."""
+    """Compute the edit distance with the usual table."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one, start=1):
         before, row[0] = row[0], number

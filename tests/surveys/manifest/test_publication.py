@@ -1,4 +1,4 @@
-"""The publication of a survey is chosen in its draft, frozen, and told to respondents."""
+"""The publication of a survey is chosen in its draft, frozen, and stated to respondents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 def change(wave: Wave, **values: str) -> bytes:
-    """Return the wave's manifest with another publication, or without any."""
+    """Return the wave's manifest with a different publication, or without one."""
     raw = json.loads(bytes(wave.manifest))
     del raw["publication"]
     text = json.dumps({**raw, **values}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -159,7 +159,7 @@ def test_older_surveys_keep_their_bytes_and_their_promises(key: str, label: str)
 
 
 def tell(survey: Survey, language: str = "en") -> str:
-    """Return what the label of a protected survey says about its results."""
+    """Return what the label of a protected survey tells about its results."""
     with override(language):
         shown = describe_protection(build_manifest(survey=survey, wave_number=1)).shows
         nothing = describe_protection(build_manifest(survey=make_survey(), wave_number=1)).shows
@@ -169,7 +169,7 @@ def tell(survey: Survey, language: str = "en") -> str:
 
 
 def list_formulas(survey: Survey, language: str = "en") -> tuple[str, ...]:
-    """Return the formulas of the page for checking."""
+    """Return the formulas of the page, so that they can be checked."""
     with override(language):
         found = describe_protection(build_manifest(survey=survey, wave_number=1)).formulas
     assert not re.search("ε =|= [01]", " ".join(found))  # formulas have no-break spaces

@@ -1,4 +1,4 @@
-"""The most that readers of releases can learn about one answer, over all ways to spend the cap."""
+"""The most that readers of releases can learn about one answer, however the cap is spent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(survey: Survey) -> Manifest:
 
 
 def largest_log_ratio(mechanisms: list[RandomizedResponse], *, epsilon: float) -> float:
-    """Search all corners: outputs whose likelihoods, given each report, are 1 or e^ε."""
+    """Search all corners: outputs whose likelihoods given each report are either 1 or e^ε."""
     reports = list(itertools.product(*(range(one.symbols) for one in mechanisms)))
 
     def chances(answer: int) -> list[float]:
@@ -99,7 +99,7 @@ def test_no_release_tells_a_reader_more_about_a_fact_asked_several_times(
 
 
 def test_the_smallest_bound_counts() -> None:
-    """Two lists of 16 regions: small slopes, so the distance of reports gives the tighter bound."""
+    """Two lists of 16 regions have small slopes, so the reports' distance is the tighter bound."""
     survey = make(questions=())
     for text in ("Where do you live?", "Where is your home?"):
         first = survey.questions.first()

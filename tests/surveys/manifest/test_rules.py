@@ -105,7 +105,7 @@ def every_answer(questions: Sequence[Asked]) -> Iterator[dict[str, int | None]]:
 
 @st.composite
 def drafts(draw: st.DrawFn) -> list[Asked]:
-    """Four questions, the fourth a "select several", with rules over earlier questions."""
+    """Draw four questions, the fourth a "select several", with rules over earlier questions."""
     symbols = ({"a": 2}, {"b": 3}, {"c": 4}, {"d_1": 2, "d_2": 2, "d_3": 2})
     before: tuple[tuple[str, ...], ...] = ((), ("a",), ("a", "b"), ("a", "b", "c"))
     return [

@@ -39,7 +39,7 @@ TEXTS = ("Ever driven after drinking?", "Children?", "Ever drunk before you drov
 
 @pytest.fixture
 def survey(owner: User) -> Survey:
-    """Q3 asks for the same fact as Q1."""
+    """Make a survey in which Q3 asks for the same fact as Q1."""
     survey = make_survey(owner=owner, questions=TEXTS)
     first, _, third = survey.questions.all()
     edit_question(question=third, same_fact=first.pk)
@@ -228,7 +228,7 @@ def test_the_form_offers_the_earlier_scrambled_questions_only(owner: User) -> No
     assert f'<option value="{first.pk}">Q2: Red?</option>' in page
     assert f'<option value="{later.pk}">Q3: Blue?</option>' in page
     assert "North or south" not in page.split('name="same_fact"')[1].split("</select>")[0]
-    # No question is earlier than the first.
+    # No question precedes the first.
     assert 'name="same_fact"' not in author.get(fill(survey, first.pk)).text
 
 

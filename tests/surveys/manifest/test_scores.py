@@ -57,7 +57,7 @@ def _list_ends(score: Score) -> Iterator[list[int]]:
 @pytest.mark.parametrize("refusal", [False, True])
 @pytest.mark.parametrize("output", Output)
 def test_no_two_sets_of_answers_differ_by_more_than_epsilon(output: Output, refusal: bool) -> None:
-    """All totals of a scale with gaps, computed from all combinations of answers."""
+    """All totals of a scale with gaps are compared, computed from all combinations of answers."""
     scale = Score(
         items=(
             ScoredItem(text="a", weight=3),
@@ -120,7 +120,7 @@ def test_a_question_that_contradicts_its_items_is_refused(
 
 
 def test_scores_have_the_figures_of_what_carries_them() -> None:
-    """Only coins, the page's parts and words may differ."""
+    """Only coins, the parts of the page and the wording may differ."""
     random = Random(41)
     for _ in range(200):
         output = random.choice(list(Output))

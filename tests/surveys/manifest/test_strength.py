@@ -1,4 +1,4 @@
-"""The words for protection, and how much better a guess may become: each boundary."""
+"""The words for protection, and how much better a guess may become: each boundary is tested."""
 
 from __future__ import annotations
 

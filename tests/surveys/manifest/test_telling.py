@@ -79,7 +79,7 @@ def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(
             assert cost is not None
             said = "".join(line for line in cost.lines if NAMED.search(line))
             assert set(re.findall(r"Q(\d+)", said)) == {str(one.number) for one in others}
-            # The label: the codes that one person can send besides the answer's own.
+            # The label names the codes that one person can send besides the answer's own code.
             own = manifest.blocks[question.name]
             sent = [
                 one for one in others if manifest.drawn != 1 or manifest.blocks[one.name] == own

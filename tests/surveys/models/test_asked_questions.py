@@ -1,4 +1,4 @@
-"""The number of the author's other surveys that ask the same, on respondents' pages."""
+"""How many other surveys of the author ask the same, as respondents' pages state it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BRIBES = "Have you ever taken a bribe?"
 
 
 def shown(survey: Survey, *, route: str = "surveys:respond", client: Client | None = None) -> int:
-    """The number in the label."""
+    """Return the number in the label."""
     return read(SAID, survey, route=route, client=client)
 
 
@@ -66,7 +66,7 @@ def test_the_page_follows_every_survey_that_opens_and_forgets_none_that_is_delet
     assert shown(first) == 0
     second = make_launched_survey(owner=owner)
     assert (shown(first), shown(second.survey)) == (1, 1)
-    make_launched_survey()  # somebody else's
+    make_launched_survey()  # a survey of another author
     make_survey(owner=owner)  # a draft
     open_rehearsal(survey=first, people=20)
     assert shown(first) == 1
@@ -136,8 +136,8 @@ def test_no_deleted_survey_is_left_out_and_never_more_are_told_than_there_were(o
     }
     for questions, expected in asked.items():
         wave = end(make_launched_survey(owner=owner, questions=questions), reports=0).waves.get()
-        # For the first, two would be exact: surveys with two questions in common may count twice,
-        # but the sum is never above the number of deleted surveys.
+        # For the first survey, two would be exact. Surveys with two questions in common may count
+        # twice, but the sum is never above the number of deleted surveys.
         assert wave.description.asked_elsewhere == expected, questions
 
 
@@ -243,7 +243,7 @@ def test_the_number_at_the_launch_stays_and_only_a_larger_one_is_added(owner: Us
     assert b'"asked_elsewhere":1,' in bytes(wave.manifest)
     assert b"asked_elsewhere" not in bytes(other.manifest)
     assert (shown(wave.survey), read(TODAY, wave.survey)) == (1, 0)
-    end(other, reports=0)  # it no longer counts
+    end(other, reports=0)  # the survey no longer counts
     assert (wave.count_elsewhere(), shown(wave.survey), read(TODAY, wave.survey)) == (0, 1, 0)
     for _ in range(2):
         make_launched_survey(owner=owner)

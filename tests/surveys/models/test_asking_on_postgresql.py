@@ -1,4 +1,4 @@
-"""Launches and deletions of one owner at the same time, on PostgreSQL."""
+"""Launches and deletions by one owner at the same time, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_deletions_during_launches_lose_no_count(postgres_server: Server) -> Non
             return step()
 
     def delete(survey: Survey) -> None:
-        with suppress(Survey.DoesNotExist):  # the second deletion learns that the first was faster
+        with suppress(Survey.DoesNotExist):  # the second deletion finds that the first was faster
             delete_survey(survey=survey)
 
     steps: list[Callable[[], object]] = [
@@ -49,7 +49,7 @@ def test_deletions_during_launches_lose_no_count(postgres_server: Server) -> Non
         list(pool.map(run, steps))
     with django_on(url):
         waves = Wave.objects.filter(survey__memberships__account=owner)
-        # Six ended before. Of the three new surveys, the second to open counts the first, and so
-        # on.
+        # Six surveys ended before. Of the three new surveys, the second to open counts the first,
+        # and the third counts both.
         assert sorted(wave.description.asked_elsewhere for wave in waves) == [6, 7, 8]
         assert {row.surveys for row in AskedBefore.objects.filter(people=str(owner.pk))} == {6}

@@ -158,7 +158,7 @@ def test_questions_move_and_leave_no_gaps() -> None:
     survey = copy_survey(survey=make_wave(questions=4).survey)
     first, second, _, _ = survey.questions.all()
     assert move_question(question=first, step=1)
-    assert not move_question(question=second, step=-1)  # the second question is now the first
+    assert not move_question(question=second, step=-1)  # the second question has become the first
     delete_question(question=first)
     assert list(survey.questions.values_list("position", "text")) == [
         (1, "Question 2?"),

@@ -1,4 +1,4 @@
-"""Invitations: by mail, valid once, for one address, and while the sender may invite."""
+"""Invitations: sent by mail, valid once, for one address, and while the sender may invite."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def survey(owner: User) -> Survey:
 
 
 def send(client: Client, survey: Survey, role: Role = Role.EDITOR, address: str = ADDRESS) -> str:
-    """Invite on the page, let the worker send the mail, and return the address of its link."""
+    """Invite on the page, let the worker send the mail, and return the address in its link."""
     sent = {"address": address, "role": role.value}
     assert client.post(at("people", survey), sent).status_code == 302
     return receive()
@@ -102,7 +102,7 @@ def test_expired_withdrawn_replaced_and_foreign_ones_are_refused(
     second = send(author, survey, Role.ANALYST)
     assert client.post(first).status_code == 410
     assert client.get(second).status_code == 200
-    for shift in (-VALID, VALID):  # expired, or made before the clock was set back
+    for shift in (-VALID, VALID):  # expired, or from before the clock was set back
         Invitation.objects.update(expires_at=F("expires_at") + shift)
         assert client.post(second).status_code == 410
         Invitation.objects.update(expires_at=F("expires_at") - shift)

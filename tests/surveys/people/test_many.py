@@ -1,4 +1,4 @@
-"""Pages of an account in 200 teams with 5,000 surveys: home and a page of a survey."""
+"""Pages of an account in 200 teams with 5,000 surveys: the start page and a page of a survey."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_many_teams_and_surveys_take_no_more_queries(owner: User, author: Client
     survey = make_survey(owner=owner)
     pages = ("/", at("questions", survey), "/api/surveys")
     for path in pages:
-        author.get(path)  # fills caches that are filled once
+        author.get(path)  # fills caches that are filled only once
     few = [count_queries(author, path) for path in pages]
     make_many(owner)
     many = [count_queries(author, path) for path in pages]

@@ -1,4 +1,4 @@
-"""Roles on a survey: giving, changing, removing, and handing over."""
+"""Roles on a survey: giving, changing, removing, and handing them over."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_last_owner_stays(owner: User, survey: Survey) -> None:
 def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
     owner: User, survey: Survey
 ) -> None:
-    """The services check again: the role may have changed since the view checked it."""
+    """The services check again, because the role may have changed since the view checked."""
     editor, viewer = join(survey, Role.EDITOR), join(survey, Role.VIEWER)
     team = create_team(name="Mine", account=editor.pk)
     own = create_team(name="Own", account=owner.pk)

@@ -33,7 +33,7 @@ def test_the_people_needed_match_the_documentation() -> None:
     # docs/methods, "Precision and people", "Refusals" and "Follow-ups"
     assert needed_by(make()) == 1399
     assert needed_by(make(refusal=True)) == 1941
-    # For a number, the figure is its mean: it has the spread of a share of 50 %.
+    # For a number, the figure is the mean, which has the spread of a share of 50 %.
     assert needed_by(make("number", minimum=0, maximum=9, options=0)) == 1537
     assert needed_by(make(name="q2", rule=YES), make()) == 4928
 

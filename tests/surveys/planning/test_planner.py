@@ -25,8 +25,8 @@ from tests.support.factories import make_survey, make_user
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
 
-# Flips, ε rounded up, people for ±5 at 5, 20 and 50 %, for ±2 at 20 %, design effect at 20 %, and
-# true Yes among Yes codes at 1, 10 and 50 %.
+# Flips, ε rounded up, people for ±5 at 5, 20 and 50 % and for ±2 at 20 %, design effect at 20 %,
+# and true Yes among Yes codes at 1, 10 and 50 %.
 TABLE = """
 40 | 0.41 | 9,293 | 9,466 | 9,604 | 59,159 | 38.5× | 1 / 14 / 60 %
 33 | 0.71 | 3,012 | 3,185 | 3,324 | 19,905 | 13.0× | 2 / 18 / 67 %
@@ -219,7 +219,7 @@ def test_collapsed_fields_stay_open_while_they_have_an_effect(client: Client) ->
 
 
 def test_a_draft_is_planned_by_the_people_that_each_question_needs(client: Client) -> None:
-    """A rule costs more than many answers, though the mechanism alone looks more precise."""
+    """A rule costs more than many answers, although the mechanism alone seems more precise."""
     owner = make_user("author@example.org")
     survey = make_survey(owner=owner, questions=("Ever?",), cap=20_000)
     add_question(

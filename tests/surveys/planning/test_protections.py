@@ -1,4 +1,4 @@
-"""The planner compares ways to protect a survey, and says what publishing it would cost."""
+"""The planner compares ways to protect a survey, and states what publishing it would cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def client(db: None, static_files: None) -> Client:
 
 
 def visible(response: Any) -> str:
-    """The text of the page while all disclosures are closed."""
+    """Return the text of the page while all disclosures are closed."""
     html = re.sub(r"<details.*?</details>", "", response.content.decode(), flags=re.DOTALL)
     return " ".join(html.split())
 

@@ -225,7 +225,7 @@ def test_a_switch_has_the_same_cost_on_and_off() -> None:
     said = describe_refusal_cost(make_manifest(off), off)
     assert said == describe_refusal_cost(make_manifest(on), on)
     assert "2,604 instead of 1,913 for ±5 points" in said
-    # A rule on a yes/no question of the same strength costs as much as pages say of any new rule.
+    # A rule on a yes/no question of equal strength costs as much as pages say of any new rule.
     off, on = make(name="q2"), make(name="q2", rule=YES)
     said = describe_rule_cost(make_manifest(make(), off), off)
     assert said == describe_rule_cost(make_manifest(make(), on), on)

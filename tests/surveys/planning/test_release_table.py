@@ -99,7 +99,7 @@ def test_the_stored_people_are_those_of_the_methods() -> None:
 def test_the_people_are_what_the_simulation_finds(kind: ReleaseKind, flips: int) -> None:
     stored = next(line.people for line in list_release_lines(flips) if line.kind == kind)
     assert stored == methods_releases.find_people(kind, flips)
-    # A fifth fewer are too few: the standard error of the simulation is .001.
+    # A fifth fewer people are too few; the standard error of the simulation is .001.
     assert (
         simulate_right(kind, flips, stored) >= RIGHT > simulate_right(kind, flips, 8 * stored // 10)
     )

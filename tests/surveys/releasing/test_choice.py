@@ -1,4 +1,4 @@
-"""Possible requests, and the noise that follows from request and manifest alone."""
+"""Possible requests, and noise that depends on the request and the manifest alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TYPES = {
 
 
 def describe_every_type() -> tuple[Manifest, dict[str, str]]:
-    """A manifest with one question of every type, and what each name stands for."""
+    """Make a manifest with one question of every type, and say what each name stands for."""
     survey = make_survey(
         questions=["Yes or no?"], rehearsal=True, publication=Publication.PROTECTED
     )
@@ -91,7 +91,7 @@ def test_a_kind_that_does_not_exist_is_refused(kind: ReleaseKind) -> None:
 
 
 def test_a_table_has_as_much_noise_as_its_symbols_together_take() -> None:
-    """One report is in one cell of each symbol: Δ₁ is their number, and b = Δ₁/ε."""
+    """One report is in one cell of each symbol, so Δ₁ is the number of symbols, and b = Δ₁/ε."""
     manifest, texts = describe_every_type()
     name = {text: key for key, text in texts.items()}
     # A gate and two items.
@@ -107,7 +107,7 @@ def test_a_table_has_as_much_noise_as_its_symbols_together_take() -> None:
 
 
 def test_of_random_subsets_the_largest_that_a_person_may_get_counts() -> None:
-    """Three blocks of one, one and three symbols; each person gets two of them."""
+    """There are three blocks, of one, one and three symbols; each person gets two of them."""
     survey = make_survey(
         questions=["A?", "B?"], rehearsal=True, publication=Publication.PROTECTED, drawn=2
     )

@@ -1,4 +1,4 @@
-"""What respondents find at the addresses of a survey that was deleted."""
+"""What respondents find at the addresses of a deleted survey."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts that browsers load follow exactly from the modules, or are refused."""
+"""The scripts that browsers load follow exactly from the modules; otherwise they are refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_tokens_of_a_module_make_up_the_module(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_another_lexer_finds_the_same_code_with_and_without_comments(name: str) -> None:
-    """Pygments parses the language independently of us; only white space may differ."""
+    """Pygments parses the language independently of our code; only white space may differ."""
     source = (FOLDER / name).read_text()
 
     def read(text: str) -> str:
@@ -188,7 +188,7 @@ def test_no_token_is_lost_or_added_and_no_statements_are_joined(
     assert not any("/" in gap for gap in gaps)
 
     def places(text: str) -> list[bool]:
-        """Return whether a line ends before each token except the first."""
+        """Return, for each token except the first, whether a line ends before it."""
         ends, found = False, []
         for token in split_tokens(text):
             if token.kind == Kind.GAP:
@@ -289,7 +289,7 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
         (f"{USE_A}f(a ? b : 1);\n", f"const b = 2;\n{A}"),
         (f"{USE_A}f(`${{b}}`, a);\n", f"const b = 2;\n{A}"),
         (f"{USE_A}const g = a;\n", f"{A}g();\n"),
-        # A line would continue the one above it.
+        # A line would continue the line above.
         (f"{USE_A}(a);\n", A),
         (f"{USE_A}[a].flat();\n", A),
         (f"{USE_A}f(a);\n", "export const a = 1\n"),
@@ -306,7 +306,7 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
         (f"{USE_A}f(import.meta, a);\n", A),
         (f"{USE_A}f(a);\n", "const a = 1;\nexport { a };\n"),
         (f"{USE_A}f(a);\n", f"{A}export default a;\n"),
-        # The code declares names in a way that is not tracked, or keeps state.
+        # The code declares names in a way that is not tracked, or it keeps state.
         (f"{USE_A}f(a);\n", "export let a = 1;\n"),
         (f"{USE_A}f(a);\n", "var b = 2;\nexport const a = 1;\n"),
         (f"{USE_A}f(a);\n", "if (c) {\n  var b = 2;\n}\nexport const a = 1;\n"),
@@ -352,7 +352,7 @@ def test_equal_sources_give_equal_bytes() -> None:
 
 
 def read_statements(source: str) -> list[str]:
-    """Read the code of a module, without import lines and the word export."""
+    """Read the code of a module, without its import lines and the word export."""
     texts = [text for _, text in kinds(source)]
     while texts and texts[0] == "import":
         texts = texts[texts.index(";") + 1 :]
@@ -370,7 +370,7 @@ def read_statements(source: str) -> list[str]:
 def test_what_runs_is_the_code_of_the_sources_and_nothing_else(
     name: str, file: ClientFile, named: str
 ) -> None:
-    """The page as one file names its modules, in the order of the page's script."""
+    """The page as one file names its modules, in the order in which the page's script has them."""
     script = file.content.decode()
     headings = re.findall("^// (.*)", named or script, re.MULTILINE)
     sources = [client_files()[one] for one in headings if not named or one != RANDOMIZER_SOURCE]

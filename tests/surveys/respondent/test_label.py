@@ -86,7 +86,7 @@ def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQue
 )
 def test_lines_odds_and_strength_follow_the_flips(flips: int, word: str, level: str) -> None:
     label = describe(question(flips=flips))
-    # Below 12 flips the sentence counts the codes that are kept.
+    # Below 12 flips, the sentence counts the codes that are kept.
     if level == "no":
         odds = f"Of 100 people who answer No, {flips} send the same code as a Yes."
         expected = [NO, NOBODY, OPENED]
@@ -113,7 +113,7 @@ def test_lines_odds_and_strength_follow_the_flips(flips: int, word: str, level: 
 def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     k: int, flips: int, language: str
 ) -> None:
-    """T = ⌊2³²(100−F)/(100−F+F(k−1))⌋; the other codes share the rest equally."""
+    """T = ⌊2³²(100−F)/(100−F+F(k−1))⌋; the other codes share the remainder equally."""
     options = YES_NO if k == 2 else tuple(Option(code=i, text=f"Row {i}") for i in range(k))
     asked = question(flips=flips, options=options)
     threshold = 2**32 * (100 - flips) // (100 - flips + flips * (k - 1))
@@ -148,7 +148,7 @@ NOT_ONE = "Of 10 people with another answer, not even one sends your code too."
 def test_of_ten_people_only_those_who_send_the_same_are_orange(
     flips: int, same: int, said: str
 ) -> None:
-    """Rounded down: the picture of ten people promises no more than the mechanism keeps."""
+    """Counts are rounded down, so the picture promises no more than the mechanism keeps."""
     label = describe(question(flips=flips))
     assert label.picture is not None
     assert (label.picture.same, label.picture.sentence) == (same, said)
@@ -162,7 +162,7 @@ def test_of_ten_people_only_those_who_send_the_same_are_orange(
 
 def test_there_is_no_picture_where_it_would_promise_too_much() -> None:
     together = describe(question(flips=25), replace(make("yes_no", rule=RULE), flips=25))
-    assert together.picture is None  # two codes reveal something about one answer
+    assert together.picture is None  # two codes tell something about one answer
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(20))
     strong = describe(question(flips=25, options=many)).picture
     assert strong is not None
@@ -307,7 +307,7 @@ def module_strings() -> Iterator[str]:
     """Yield every string and template with a space in the modules: people may read these."""
     for path in sorted(FOLDER.rglob("*.js")):
         code = re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", path.read_text(), flags=re.DOTALL)
-        code = re.sub(r"new RangeError\([^;]*\);", "", code)  # only developers read these
+        code = re.sub(r"new RangeError\([^;]*\);", "", code)  # only developers read these texts
         for text in re.findall(r'"([^"\n]*)"|`([^`]*)`', code):
             words = re.sub(r"\$\{[^}]*\}", "it", "".join(text))
             if " " in words:

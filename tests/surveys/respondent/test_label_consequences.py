@@ -1,4 +1,4 @@
-"""The lines before the first question: each answers a question, correctly for every survey."""
+"""The lines before the first question: each answers a question correctly for every survey."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_weakest_question_decides_and_is_named() -> None:
     ]
     assert lines(describe(weak, weak))[0] == MOSTLY
     parent, child = make("yes_no"), make("yes_no", rule=RULE)
-    # With two codes about the first: 3² / (1 + 3²); all related, 3³ / (1 + 3³).
+    # With two codes about the first answer: 3² / (1 + 3²); if all are related, 3³ / (1 + 3³).
     assert lines(describe(parent, child, strong)) == [
         f"{SEE} Partly: “Driven?”. They could make a fair guess.",
         f"{PROVE} Partly. 97 of 100 guesses can be right.",
@@ -113,8 +113,8 @@ def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question(
         [level] = {one.level for one in told[:2]}
         asked = [one for one in manifest.questions if one.is_scrambled]
         largest = max(manifest.statement_epsilon(one) for one in asked)
-        # One code at 12 flips has 2.00, and at 8 flips 2.45; from 4.6 on, a guess is right 99
-        # times in 100.
+        # One code has 2.00 at 12 flips, and 2.45 at 8 flips; from 4.6 on, a guess is right 99 times
+        # in 100.
         assert (level == "no") == (largest <= 2.0 and manifest.drawn_epsilon < 4.6)
         assert (level == "mostly") == (largest > 2.45)
         # The words under the questions agree with the lines.

@@ -20,7 +20,7 @@ from surveys.respondent.label.parts import PrivacyLabel
 from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.support.label import RULE, all_odds, describe, make, survey
 
-# Words that English shares with another language, and the numbers of questions.
+# Words that another language shares with English, and the numbers of questions.
 SAME = {"es": r"No\.", "fr": r"(\d+ q|Q)uestions?( \d+)?"}
 QUOTED = r"[\d“”, ]+"
 OTHERS = [language for language, _ in settings.LANGUAGES if language != "en"]
@@ -59,7 +59,7 @@ def manifests() -> Iterator[Manifest]:
 
 
 def texts(label: PrivacyLabel) -> set[str]:
-    """Every sentence of the label; some rows have several."""
+    """Return every sentence of the label; some rows have several sentences."""
     told = [(one.answer, *one.sentences) for one in label.consequences + label.warnings]
     pictured = label.picture.sentence if label.picture else ""
     groups = [(group.protection, *(o.scope for o in group.odds)) for group in label.groups]

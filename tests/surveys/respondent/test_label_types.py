@@ -1,4 +1,4 @@
-"""The privacy label for all types of question: every sentence uses the real k and T."""
+"""The privacy label for all types of question: every sentence uses the actual k and T."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def label(*questions: ManifestQuestion, drawn: int | None = None) -> PrivacyLabe
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        # k = 2: T = 3/4. k = 3: T = 75/125, the others 20 each. k = 4: 75/150, 16.66 each.
+        # k = 2: T = 3/4. k = 3: T = 75/125, the others 20 in 100 each. k = 4: 75/150, 16.66 each.
         (make("yes_no"), "Of 100 people who answer No, 25 send the same code as a Yes."),
         (make("yes_no", refusal=True), OF_100.format("answer", 20)),
         (make("choice"), OF_100.format("answer", 20)),
@@ -141,7 +141,7 @@ def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
     )
     assert told in described.process
     strong, light = described.groups
-    # Questions are unnumbered here, so the label quotes them.
+    # Questions are not numbered here, so the label quotes them.
     assert light.odds[0].scope == "“Have you ever driven after…”"
     assert strong.odds[0].scope == "“Alone?”"
     # Both codes reveal something about the first: 100 / (1 + 3²) = 10 of 100.
@@ -161,7 +161,7 @@ def test_the_label_explains_a_subset_with_its_numbers() -> None:
         "You are asked 1 of 4 groups of questions, drawn by chance on this device." in tied.process
     )
     assert "Which questions were drawn for you." in tied.shows
-    # The largest group has two codes about one answer; the label speaks only of that answer.
+    # The largest group has two codes about one answer; the label speaks of that answer only.
     assert tied.together == (
         GUESS,
         ABOUT_ONE.format(90),
@@ -204,7 +204,7 @@ def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
 
 
 def test_a_number_is_never_called_the_true_answer() -> None:
-    """The code says to which end the number was rounded."""
+    """The code only tells to which end the number was rounded."""
     described = label(make("number", flips=8))
     [odds] = all_odds(described)
     assert odds.sentence.endswith("by chance. Then 92 of 100 codes stay as they are.")
@@ -220,7 +220,7 @@ def test_a_number_is_never_called_the_true_answer() -> None:
 def test_with_many_codes_few_of_them_are_the_true_answer() -> None:
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(40))
     described = label(make("choice", options=many, flips=4))
-    # t = 96 / (96 + 4 · 39) = 38 of 100, but against any other answer it is 96 : 4.
+    # t = 96 / (96 + 4 · 39) = 38 of 100, but against any other answer the odds are 96 : 4.
     [odds] = all_odds(described)
     assert odds.sentence == OF_100.replace("send", "sends").format("answer", 1)
     assert lines(described)[1] == f"{PROVE} Mostly yes. 96 of 100 guesses can be right."

@@ -42,7 +42,7 @@ def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
             1,
             "Up to 3 pages, about 1 minute",
         ),
-        # Two rows of one page, or one row and the other question.
+        # Two rows on one page, or one row and the other question.
         (
             [make("yes_no"), make("yes_no", together=True), make("yes_no")],
             2,
@@ -69,7 +69,7 @@ def test_minutes_count_pages_and_words() -> None:
 
 def test_words_without_spaces_are_counted_by_their_letters() -> None:
     assert count_words("we count these words") == 4
-    assert count_words("夜晚很长，我们想知道") == 5 + 1  # ten letters, and the comma
+    assert count_words("夜晚很长，我们想知道") == 5 + 1  # ten letters and the comma
     assert count_words("") == 0
 
 
@@ -105,7 +105,7 @@ def test_the_start_says_who_asks_and_until_when() -> None:
 
 
 def load_start(wave: Wave) -> str:
-    """Return the part of the page before Start."""
+    """Return the part of the page that comes before Start."""
     response = Client().get(reverse("surveys:respond", args=[wave.survey.slug]))
     return response.content.decode().partition('id="start"')[0]
 

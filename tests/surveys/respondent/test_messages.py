@@ -38,7 +38,7 @@ FORBIDDEN = {
     "zh_Hans": r"匿名|谎|虚假|假|噪声|噪音|乱码|ε",
 }
 
-# Respondents read one word for each thing: device, code, delete, 25 of 100, open until.
+# For each thing, respondents read one word: device, code, delete, 25 of 100, open until.
 OTHER_WORDS = re.compile(r"phone|computer|\breport|\beras|\bodds\b|\bpoints?\b|\bUTC\b")
 
 # The English page of results uses the words of researchers; its translations use the label's.
@@ -118,7 +118,7 @@ def test_innocent_words_are_not_forbidden(locale: str, text: str) -> None:
 
 @pytest.mark.parametrize("language", [name for name, _ in settings.LANGUAGES if name != "en"])
 def test_our_words_take_precedence_over_those_of_django_and_its_apps(language: str) -> None:
-    """Both may translate "Yes", but people must read our translation, which was checked."""
+    """Both may translate "Yes", but people must read our translation, which has been checked."""
     catalog = read_catalog(to_locale(language))
     with override(language):
         for message in catalog:

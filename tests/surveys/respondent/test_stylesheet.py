@@ -1,4 +1,4 @@
-"""The served stylesheet is the written one without comments, or it is refused."""
+"""The served stylesheet is the written one without comments; otherwise it is refused."""
 
 from __future__ import annotations
 

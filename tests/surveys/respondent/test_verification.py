@@ -1,4 +1,4 @@
-"""What an expert finds by comparing a server with this release."""
+"""What an expert finds when comparing a server with this release."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OUR_POLICY = PAGE["Content-Security-Policy"]
 
 
 def find_path(where: str) -> str:
-    """Return the address of the file with this name; other text does not change."""
+    """Return the address of the file with this name; return any other text unchanged."""
     return client_files()[where].url if where in client_files() else where
 
 
@@ -171,7 +171,7 @@ def test_the_script_with_the_parts_of_this_survey_is_compared() -> None:
     ("path", "header", "value"),
     [
         ("", "Content-Security-Policy", OUR_POLICY.replace("connect-src 'self'", "connect-src *")),
-        # Of two equal directives, browsers obey the first.
+        # If a directive is repeated, browsers obey the first.
         ("", "Content-Security-Policy", f"script-src * 'unsafe-inline'; {OUR_POLICY}"),
         ("", "Content-Security-Policy", f"{OUR_POLICY}; script-src-elem *"),
         ("", "Content-Security-Policy", OUR_POLICY.replace("style-src 'self'", "style-src *")),
@@ -314,7 +314,7 @@ def test_words_that_differ_from_the_frozen_ones_are_found() -> None:
         return replacing("", old, new)(path, response) if old in response.content else response
 
     found = [finding.what for finding in problems(address(wave), change)]
-    # The change is found by Accept-Language, by address, and in the files made from the pages.
+    # Each change is found by Accept-Language, by address, and in the files made from the pages.
     assert len(found) == 8
     assert not any("English" in what for what in found)
 
@@ -495,7 +495,7 @@ def test_a_manifest_that_names_something_impossible_is_refused(key: str) -> None
 
 
 def send_instead(content: bytes) -> Change:
-    """Replace the manifest."""
+    """Replace the manifest by another."""
 
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if not path.startswith("/m/"):

@@ -1,4 +1,4 @@
-"""The respondent's page as served: its content, its headers, and when there is no page."""
+"""The respondent's page as it is served: its content, its headers, and when there is no page."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_no_cookie_is_set_and_nothing_varies_on_one() -> None:
 
 
 def test_a_page_queries_the_database_four_times(django_assert_num_queries: object) -> None:
-    """For the survey, its people, their other surveys that ask the same, and the page."""
+    """The queries: the survey, its people, their other surveys that ask the same, and the page."""
     wave = make_launched_survey()
     page_of(wave)
     with django_assert_num_queries(4):  # type: ignore[operator]
@@ -338,7 +338,7 @@ def test_scripts_are_served_without_comments_and_in_few_files() -> None:
         assert "/*" not in text
         comments = re.findall("^// (.*)", text, re.MULTILINE)
         assert text.count("//") == len(comments) + text.count("http://www.w3.org/")
-        # Scripts that a visit loads do not name their modules.
+        # Scripts loaded by a visit do not name the modules from which they were made.
         assert comments[-1:] == ([f"source/{name}"] if name in (NOTICE, SELF_TEST) else [])
         assert set(comments) <= client_files().keys()
         imported = re.findall(r'from "([^"]*)"', text)
@@ -371,7 +371,7 @@ def test_the_page_as_one_file_imports_nothing_and_says_the_same(parts: tuple[str
 
 
 def list_lines(script: str) -> list[str]:
-    """List the lines that run, without imports and the word export."""
+    """List the lines of code that run, without imports and the word export."""
     lines = (line.removeprefix("export ") for line in script.splitlines() if line)
     return [line for line in lines if not line.startswith(("// ", "import "))]
 

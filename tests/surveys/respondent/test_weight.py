@@ -25,7 +25,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
 pytestmark = pytest.mark.django_db
-REPORT = 164  # bytes of a report with ten codes, the most here
+REPORT = 164  # the bytes of a report with ten codes, the most in these tests
 
 
 def weigh(wave: Wave, language: str) -> int:
@@ -47,13 +47,14 @@ def test_one_visit_takes_at_most_20_kibibytes_in_any_of_six_languages(
     assert max(weigh(wave, language) for language in HAPPENED) <= 20_480
 
 
-# Bytes of ten yes/no questions, which the parts for other surveys may not add to: the median of
-# 40 surveys and 40 more, because identifiers and hashes are random and compress differently.
+# Bytes of ten yes/no questions, to which the parts for other surveys may not add. This is the
+# median of 40 surveys and 40 more, because identifiers and hashes are random and compress
+# differently.
 TEN = {"en": 18_423, "es": 18_748, "fr": 18_858, "de": 18_794, "ar": 18_988, "zh-hans": 18_893}
 
 
 def test_a_scale_takes_at_most_1780_bytes_of_a_visit_and_other_surveys_none() -> None:
-    """Ten yes/no questions, and the same with a scale instead of one of them."""
+    """There are ten yes/no questions; then, a scale replaces one of them."""
     with_scale, without = (make_ten(scale=scale) for scale in (True, False))
     with_two = make_ten(scale=True, second=True)
     for language in HAPPENED:
@@ -93,12 +94,12 @@ def test_who_asks_and_why_takes_at_most_220_bytes_of_a_visit(language: str) -> N
     without, told = (
         weigh(make_survey_in_six_languages(**more), language) for more in ({}, WHO_AND_WHY)
     )
-    assert 0 < told - without <= 220  # about 180; hashes are random, so their sizes differ
+    assert 0 < told - without <= 220  # about 180; hashes are random, so the compressed sizes differ
 
 
 @pytest.mark.parametrize("language", HAPPENED)
 def test_eight_questions_of_all_types_take_at_most_24_kilobytes(language: str) -> None:
-    """With rules, refusals, an age to confirm, and everything that care for people adds."""
+    """The survey has rules, refusals, an age to confirm, and all that care for people adds."""
     wave = make_branching_survey(
         language=language,
         organization="St Anna hospitals",

@@ -1,4 +1,4 @@
-"""How differences between groups are written."""
+"""How differences between groups are written on the page."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def list_shown(results: list[QuestionResult]) -> dict[tuple[str, str], Estimate]
 
 
 def estimate_alone(wave: Wave, rows: np.ndarray) -> list[QuestionResult]:
-    """Estimate a survey of only these reports."""
+    """Estimate as if a survey had only these reports."""
     manifest = wave.description
     counts, tables = count_rows(manifest, rows)
     told = [one.name for one in list_declared(manifest)]
@@ -94,7 +94,8 @@ def test_a_group_is_estimated_as_a_survey_of_only_its_reports(
     wave = open_survey(survey=make_grouped_survey(drawn=drawn))
     field_people(wave, people=people, ending=ending, background=background)
     result = break_down(wave)
-    # A random subset shows nothing before the close, so its author could not choose the moment.
+    # A survey with a random subset shows nothing before the close, so its author could not choose
+    # when to close it.
     is_watched = ending == Wave.Ending.OWNER and drawn is None
     assert bool(list_looks_before_close(wave)) == is_watched
     assert len(result.shown) > 2
@@ -131,7 +132,7 @@ def read_file(wave: Wave) -> list[dict[str, str]]:
 def test_a_question_of_the_rows_is_broken_down_as_anybody_can_from_the_file(
     numbers: tuple[int, ...],
 ) -> None:
-    """The owner chose the levels: Kitchen and Office together, or each by itself."""
+    """The owner chose the levels: Kitchen and Office as one level, or each as its own level."""
     groups = Levels(question="q1", levels=((0,), (1,), (2,), (3,)), hidden=frozenset())
     survey = make_grouped_survey()
     add_question(survey=survey, type=Question.Type.DECLARED, text="When?", options=["Day", "Night"])

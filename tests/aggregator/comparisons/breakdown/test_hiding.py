@@ -68,7 +68,7 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
         size == 0 or size >= minimum for size in list_told(asked, in_block)
     )
     # A block hides no more than it must: if its groups are large, it shows the same groups as the
-    # whole.
+    # survey as a whole.
     if all(count >= minimum for count in asked):
         assert in_block == everywhere
 
@@ -78,7 +78,7 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
     ("asked", "shown"),
     [
         ((60, 70, 80), {0, 1, 2}),
-        ((60, 70, 3), {1}),  # the smallest is hidden with the next
+        ((60, 70, 3), {1}),  # the smallest group is hidden with the next
         ((60, 0, 80), {0, 2}),  # a group without people is not small
         ((20, 20, 30), set()),
     ],
@@ -86,7 +86,7 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
 def test_a_random_subset_hides_groups_block_by_block(
     asked: tuple[int, ...], shown: set[int]
 ) -> None:
-    """Of each group of 200, `asked` people were asked the first question, all others the second.
+    """In each group of 200, `asked` people were asked the first question; the others, the second.
 
     The groups are not in the file of rows.
     """
@@ -147,9 +147,9 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 @pytest.mark.parametrize(
     ("people", "drawn", "groups"),
     [
-        # The groups: Kitchen, Ward, Office, and the fifth who prefer not to say.
+        # The groups are Kitchen, Ward, Office, and the fifth of people who prefer not to say.
         (600, None, set()),
-        (850, None, {1, 2}),  # the fifth is 170; it and the next are hidden
+        (850, None, {1, 2}),  # a fifth is 170 people; that group and the next are hidden
         (1200, None, {0, 1, 2, 3}),
         (900, 3, {1, 2}),
         (2000, 3, {0, 1, 2, 3}),
@@ -159,7 +159,7 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 def test_a_group_outside_of_the_rows_has_ten_people_for_each_equation(
     people: int, drawn: int | None, groups: set[int]
 ) -> None:
-    """The hidden groups together have them too, among everybody and in each block."""
+    """The hidden groups together also have that many people, among everybody and in each block."""
     wave = make_closed_wave(people=people, drawn=drawn, background=())
     manifest, result = wave.description, break_down(wave)
     needed = max(manifest.crowd, 10 * count_equations(manifest))

@@ -1,4 +1,4 @@
-"""A breakdown as a job: refusals, the death of its worker, and the findings of verification."""
+"""A breakdown as a job: refusals, the death of its worker, and what verification finds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_nothing_is_broken_down_before_the_choice_of_the_background() -> None:
 def test_a_worker_that_dies_while_computing_leaves_no_half_result(
     monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
-    """It dies after `moment` groups; another worker then stores the same result."""
+    """The worker dies after `moment` groups; another worker then stores the same result."""
     wave = make_closed_wave(people=800)
     found = ask(wave, Kind.BREAKDOWN, "q1")
     real, renewed = Queue.renew, 0
@@ -108,7 +108,7 @@ def show_another_group(result: dict[str, Any]) -> None:
 
 
 def verify() -> list[Difference]:
-    """Return what is wrong with comparisons; these reports were never acknowledged."""
+    """Return what is wrong with comparisons; no report of these tests was acknowledged."""
     run = Verification()
     found = list(run.run(Wave.objects.order_by("pk")))
     assert run.comparisons == 1
@@ -147,7 +147,7 @@ def test_a_result_that_cannot_be_read_is_computed_again(damage: str) -> None:
 
 
 def test_a_result_of_a_wave_that_is_no_longer_final_is_not_shown() -> None:
-    """As after restoring an older backup."""
+    """Restoring an older backup can leave such a wave."""
     wave = make_closed_wave()
     break_down(wave)
     Snapshot.objects.update(final=False)

@@ -1,4 +1,4 @@
-"""Breakdowns of several questions together say nothing about few people."""
+"""Breakdowns of several questions together reveal nothing about few people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.factories import make_survey, open_survey
 
 LARGE = 200
 LISTS = ("q3", "q4", "q5")
-# People by their answers to three lists; the first two differ for only one person.
+# People by their answers to three lists; the answers to the first two differ for one person only.
 ONE_DIFFERENT = {(0, 0, 0): LARGE, (0, 0, 1): LARGE, (1, 1, 0): LARGE, (1, 1, 1): LARGE,
                  (1, 0, 1): 1}  # fmt: skip
 SAME = {codes: people for codes, people in ONE_DIFFERENT.items() if people == LARGE}
@@ -59,8 +59,8 @@ def choose(*names: str, has_files_of_blocks: bool = False) -> RowsFile:
     ("people", "chosen", "shown"),
     [
         (SAME, (), {"q3", "q4", "q5"}),
-        (ONE_DIFFERENT, (), {"q3", "q5"}),  # the first in the order of the survey
-        (ONE_DIFFERENT, ("q4",), {"q5"}),  # the rows mark the second list
+        (ONE_DIFFERENT, (), {"q3", "q5"}),  # the first list in the order of the survey
+        (ONE_DIFFERENT, ("q4",), {"q5"}),  # the rows already contain the second list
         (ONE_DIFFERENT, ("q5",), {"q3"}),
         (SAME, ("q4",), {"q3", "q5"}),
     ],
@@ -97,7 +97,7 @@ def test_people_who_were_asked_another_block_hide_nobody(
 def test_a_list_that_nearly_says_who_was_asked_another_block_is_not_broken_down(
     crosses: bool, shown: set[str]
 ) -> None:
-    """All who said A were asked the second block too, and only one of those who said B."""
+    """All who said A were also asked the second block, but only one of those who said B was."""
     people = {(1, 0): LARGE, (1, 1): 1, (0, 1): LARGE}
     found = Combinations(
         masks=np.array([[1, second] for second, _ in people], dtype=np.uint8),
@@ -125,7 +125,7 @@ def test_the_owner_reads_why_there_is_no_break_down() -> None:
     assert found.state == Comparison.State.FAILED
     assert found.problem == FEW_TOGETHER.format(number=3)
     assert compute(ask(wave, Comparison.Kind.BREAKDOWN, "q2")).state == Comparison.State.DONE
-    # The choice is made once for all breakdowns, and verified.
+    # The choice is made once for all breakdowns and is verified.
     assert RowsFile.objects.get().broken_down == ["q2"]
     assert list(check_rows_file(wave)) == []
     RowsFile.objects.update(broken_down=["q2", "q3"])

@@ -1,4 +1,4 @@
-"""Figures of comparisons as rows: their axes, their ends, the sizes of groups, the sentence."""
+"""Figures of comparisons as rows: their axes and ends, the sizes of groups, and the sentence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def manifest() -> Manifest:
-    """Every kind of answer: Q1 yes/no, Q2 ward, Q3 choice, Q4 several, Q5 scale, Q6 number."""
+    """Make all kinds of answers: Q1 yes/no, Q2 ward, Q3 choice, Q4 several, Q5 scale, Q6 number."""
     survey = make_survey(questions=["Tired?"])
     types = QuestionType
     wards = ["Nursing staff", "Physicians"]
@@ -80,7 +80,7 @@ def make_result(
     difference: AssociationEstimate,
     outcome_range: tuple[int, int] | None = None,
 ) -> TwoQuestionsResult:
-    """1,150 reports saying Yes to the group question, and 850 No."""
+    """Make a result of 1,150 reports that say Yes to the group question, and 850 that say No."""
     nothing = figure(0.0, -1.0, 1.0)
     table = ((0.3, 0.4), (0.1, 0.2))
     return TwoQuestionsResult(
@@ -148,7 +148,7 @@ OF_DIFFERENCE = f"Difference {MINUS}20 points† ({MINUS}30 to {MINUS}10)."
 @pytest.mark.parametrize(
     ("first", "second", "difference", "said", "texts"),
     [
-        # The interval spans everything, although the design is precise enough.
+        # The interval spans everything, although the design would be precise enough.
         (
             figure(0.38, 0.0, 1.0),
             figure(0.1, 0.05, 0.15),
@@ -171,7 +171,7 @@ OF_DIFFERENCE = f"Difference {MINUS}20 points† ({MINUS}30 to {MINUS}10)."
             f"Too few people took part (2,000) {SAY}",
             (TOO_FEW, TOO_FEW, TOO_FEW),
         ),
-        # The difference may be precise enough where the shares are not.
+        # The difference may be precise enough even if the shares are not.
         (
             figure(0.9, 0.4, 1.0),
             figure(0.2, 0.0, 0.52),
@@ -260,7 +260,7 @@ def test_sizes_of_declared_groups_are_counted_and_others_estimated(manifest: Man
     rows = list_group_rows(STAFF, find(manifest, "q1"), find(manifest, "q2.0"))
     assert [row.detail for row in rows] == ["n = 1,150", "n = 850", ""]
     rows = list_group_rows(STAFF, find(manifest, "q2.0"), find(manifest, "q1"))
-    # 63 % of 2,000 said Yes, 37 % No.
+    # 63 % of 2,000 people said Yes, and 37 % said No.
     assert [row.detail for row in rows] == ["about 1,300 people", "about 740 people", ""]
     assert [row.label for row in rows] == ["Yes to Q1", "No to Q1", "Difference"]
 
@@ -276,7 +276,7 @@ def test_shares_and_their_difference_have_axes_of_their_own(manifest: Manifest) 
     first, second, difference = list_group_rows(STAFF, find(manifest, "q1"), find(manifest, "q2.0"))
     assert (first.whisker, first.reference) == (Whisker(low=0.08, value=0.15, high=0.21), "")
     assert second.axis == first.axis
-    # From -20 to 20 points; 0 is in the middle, and 10 three quarters along.
+    # The axis runs from -20 to 20 points: 0 is in the middle, and 10 is three quarters along.
     assert (difference.axis.least, difference.axis.greatest) == (-0.2, 0.2)
     assert difference.reference == "50.00%"
     assert difference.whisker == Whisker(low=0.525, value=0.75, high=1)
@@ -359,9 +359,10 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
         ("1/5", "5"),
     )
     assert first.reference == "50.00%"
-    # log 2, log 1.5 and log 3, from -log 5 to log 5.
+    # log 2, log 1.5 and log 3, on an axis from -log 5 to log 5.
     assert first.whisker == Whisker(low=0.626, value=0.7153, high=0.8413)
-    # Wider than a factor of 50: not shown, so not called related either.
+    # An interval wider than a factor of 50 is not shown, so the question is not called related
+    # either.
     assert [row.whisker for row in (second, fourth)] == [None, None]
     assert [row.text for row in (second, fourth)] == [TOO_FEW, TOO_FEW]
     assert third.text == "2.00† (0.50–4.00)"

@@ -72,7 +72,7 @@ def gaussian_plan() -> ReleasePlan:
 
 
 def draw_cells(plan: ReleasePlan, counts: Sequence[int], *, runs: int = RUNS) -> NDArray[np.int64]:
-    """One row for each run: all are cells of one large table with independent noise."""
+    """Draw one row for each run; all are cells of one large table with independent noise."""
     cells = prepare_sampler(plan).draw([*counts] * runs)
     assert {type(cell) for cell in cells} == {int}  # floats would reveal counts, see the audit
     return np.array(cells).reshape(runs, len(counts))
@@ -83,7 +83,7 @@ def all_positive(cells: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def draw_places(sampler: Sampler, scores: Sequence[int], *, runs: int = RUNS) -> NDArray[np.int64]:
-    """A composition of many draws, because calling each takes three times as long."""
+    """Compose many draws, because calling each of them takes three times as long."""
     together = dp.c.make_composition([sampler.draw] * TOGETHER)
     return np.array([place for _ in range(runs // TOGETHER) for place in together(list(scores))])
 
@@ -133,7 +133,7 @@ def test_choices_have_the_chances_of_permute_and_flip(kind: ReleaseKind) -> None
 
 
 def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
-    """One report has one code in each of two questions; the event is about both codes."""
+    """One report contributes one code to each of two questions; the event is about both codes."""
     plan = make_plan(ReleaseKind.TABLE, "q1", "q2")
     fewer, more = draw_cells(plan, [0, 0]), draw_cells(plan, [1, 1])
     measured = measure_loss(all_positive(more), all_positive(fewer))
@@ -142,7 +142,7 @@ def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
 
 @pytest.mark.long
 def test_a_table_by_groups_loses_no_more_and_its_group_twice_that() -> None:
-    """Cells of two questions in two groups: nobody, one person, that person in the other group."""
+    """Two questions in two groups: draw cells for nobody, a person, and the person moved."""
     request = ReleaseRequest(
         kind=ReleaseKind.TABLE, questions=("q1", "q2"), epsilon_hundredths=50, group="q4"
     )
@@ -166,7 +166,7 @@ def test_a_replaced_report_loses_no_more_than_twice_that() -> None:
 
 @pytest.mark.parametrize("runs", [FEW, pytest.param(RUNS, marks=pytest.mark.long)])
 def test_a_table_with_gaussian_noise_loses_no_more_than_it_was_charged_for(runs: int) -> None:
-    """One report changes nine cells; their sum tells the most about it."""
+    """One report changes nine cells, whose sum reveals the most about the report."""
     plan = gaussian_plan()
     fewer, more = (draw_cells(plan, [count] * 9, runs=runs).sum(axis=1) for count in (0, 1))
     assert 0 < measure_loss(more >= 54, fewer >= 54, delta=plan.delta_nanos / 1e9) <= 1
@@ -189,7 +189,7 @@ def test_a_median_loses_no_more_than_it_was_charged_for() -> None:
 def draw_alerts(
     distances: Sequence[int], *, looks: str = "fresh", runs: int = RUNS
 ) -> NDArray[np.int64]:
-    """Return the look of each run's alert, or the number of looks if there is no alert."""
+    """Return the look at which each run's alert comes, or the number of looks if none comes."""
     sampler = prepare_alert_sampler(make_alert_plan())
     found = []
     for _ in range(runs // TOGETHER):
@@ -221,7 +221,7 @@ def test_an_alert_comes_as_often_as_the_formula_says() -> None:
 
 @pytest.mark.long
 def test_an_alert_loses_no_more_than_it_was_charged_for() -> None:
-    """One report moves every distance, at the last look the other way."""
+    """One report moves every distance in one direction, but that of the last look in the other."""
     fewer, more = draw_alerts([0, 0, 0, 0]), draw_alerts([-1, -1, -1, 1])
     assert 0.24 * EPSILON < measure_loss(more == 3, fewer == 3) <= EPSILON
 
@@ -246,7 +246,7 @@ def rules(*agreeing: int, yes: int, total: int) -> list[int]:
 
 @pytest.mark.long
 def test_a_key_driver_loses_no_more_than_each_draw_was_charged_for() -> None:
-    """Each draw has half of ε; the person's codes agree only with the second predictor."""
+    """Each draw has half of ε; the person's outcome agrees only with the second predictor."""
     plan = plan_key_driver()
     sampler, each = prepare_sampler(plan), float(plan.epsilon_each)
     assert each == EPSILON / 2

@@ -11,7 +11,7 @@ from scripts.stack.stack import ROOT
 from tests.support.imports import imports_of
 
 PRODUCT = ("config", "privacy", "accounts", "surveys", "aggregator")
-# Modules that may use numpy's or Python's generator: no published figure depends on it.
+# Modules that may use numpy's or Python's generator, because no published figure depends on them.
 GENERATORS = {
     "aggregator/results/groups/overlaps.py": "orders of a search, from a fixed seed",
     "aggregator/simulation/attacks.py": "attackers on invented people",
@@ -35,7 +35,7 @@ SYSTEM = ("secrets", "os.urandom", "uuid")
 
 @cache
 def modules() -> dict[str, str]:
-    """Source of every module of the product, by path."""
+    """Return the source of every module of the product, by its path."""
     files = [path for package in PRODUCT for path in (ROOT / package).rglob("*.py")]
     return {str(path.relative_to(ROOT)): path.read_text() for path in files}
 
@@ -48,7 +48,7 @@ def dotted_names(source: str) -> set[str]:
 
 
 def uses_generator(source: str) -> bool:
-    """Whether a module imports Python's generator, or names one of numpy's or scipy's."""
+    """Return whether a module imports Python's generator or names one of numpy's or scipy's."""
     names = dotted_names(source) | imports_of(source)
     return any(name == "random" or name.startswith(GENERATOR) for name in names) or any(
         name.endswith(".rvs") for name in names

@@ -20,7 +20,7 @@ def kill_me(*_: Any, **__: Any) -> None:
 
 
 def run_and_die(work: Callable[[], Any]) -> None:
-    """Run this in another process, which must kill itself."""
+    """Run this work in another process, which must kill itself."""
     connections.close_all()
     process = _fork.Process(target=work)
     process.start()
@@ -29,7 +29,7 @@ def run_and_die(work: Callable[[], Any]) -> None:
 
 
 def run_at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each in another process, all from the same moment; return their results."""
+    """Run each work in another process, all at the same moment, and return their results."""
     connections.close_all()
     barrier = _fork.Barrier(len(works))
     pipes, processes = [], []

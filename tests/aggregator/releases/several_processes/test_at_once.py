@@ -68,7 +68,7 @@ def test_a_plan_charged_at_once_with_other_releases_is_charged_once(database: st
     ]
     wave = make_released_wave(planned=planned)
     run_at_once([partial(charge_the_plan, wave, 1 + place % 3) for place in range(AT_ONCE)])
-    # 2 × 0.40, and 0.10 for each of two others.
+    # 2 × 0.40 for these, and 0.10 for each of two others.
     assert [one.planned for one in wave.releases.order_by("pk")] == [True, True, False, False]
     assert read_account(wave).spent == 100
 
@@ -83,7 +83,7 @@ def test_two_workers_at_once_draw_one_figure(database: str, folder: Path) -> Non
     for question, epsilon in ((1, 20), (2, 30), (3, 40)):
         pk = try_to_reserve(wave, question, epsilon)
         assert pk is not None
-        # A worker that finds the release drawn returns early and reads the stored figure.
+        # A worker that finds the release already drawn returns early and reads the stored figure.
         figures = run_at_once([partial(draw_and_read, pk)] * 4)
         assert figures[0] is not None
         assert figures == [figures[0]] * 4

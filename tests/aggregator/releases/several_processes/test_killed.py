@@ -104,7 +104,7 @@ def test_killed_while_a_plan_is_charged(charged: bool, database: str) -> None:
         reserve_planned(wave_id=wave.pk)
 
     run_and_die(charge_and_die)
-    assert wave.releases.count() == 2 * charged  # all releases or none
+    assert wave.releases.count() == 2 * charged  # either all releases or none
     assert find_waves_to_release().exists() is not charged
     reserve_planned(wave_id=wave.pk)
     assert (wave.releases.count(), read_account(wave).spent) == (2, 100)
@@ -127,7 +127,7 @@ def test_killed_while_drawing(
 ) -> None:
     wave = make_released_wave()
     release = reserve(wave)
-    claim_folder(folder)  # as a sweep did long ago
+    claim_folder(folder)  # as a sweep would have done long ago
 
     def draw_and_die() -> None:
         patch()
@@ -136,7 +136,7 @@ def test_killed_while_drawing(
     run_and_die(draw_and_die)
     release.refresh_from_db()
     known = release.result
-    for _ in range(2):  # a second try changes nothing
+    for _ in range(2):  # a second attempt changes nothing
         draw_release(release.pk)
         release.refresh_from_db()
         assert release.state == state

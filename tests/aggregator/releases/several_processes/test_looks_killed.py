@@ -31,7 +31,7 @@ ALERT = ReleaseRequest(
 
 
 def start(*, yes: int) -> tuple[Wave, Release]:
-    """Charge an alert of a wave with so many reports, all Yes: 900 are surely enough."""
+    """Charge an alert of a wave in which `yes` people said Yes: 900 are surely enough."""
     wave = make_protected_wave(planned=[ALERT], people_expected=3000)
     RawReport.objects.bulk_create(
         RawReport(id=number.to_bytes(32, "big"), wave=wave, symbols=b"\1\0\0")
@@ -72,7 +72,7 @@ def test_killed_at_the_first_look(
     yes: int, place: str, after: bool, state: str, ended: bool, database: str, folder: Path
 ) -> None:
     wave, release = start(yes=yes)
-    claim_folder(folder)  # as a sweep did long ago
+    claim_folder(folder)  # as a sweep would have done long ago
 
     def look_and_die() -> None:
         _kill_at(place, after=after)()

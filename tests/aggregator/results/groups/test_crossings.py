@@ -1,4 +1,4 @@
-"""Comparisons across blocks that have their own files: all of them, or none."""
+"""Comparisons across blocks that have files of their own: all of these are allowed, or none."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def count(people: Mapping[Drawn, int], *, blocks: int) -> Combinations:
 
 
 def draw_all(blocks: int, drawn: int, *, people: int, **few: int) -> dict[Drawn, int]:
-    """Give each set of blocks `people`; exceptions are named by their blocks, such as _012."""
+    """Give each set of blocks `people`; keywords such as _012 name sets with other numbers."""
     sets = combinations(range(blocks), drawn)
     return {one: few.get("_" + "".join(map(str, one)), people) for one in sets}
 
 
 def find_fewest(found: Combinations) -> int:
-    """Find the fewest people in a sum of a block's total and comparisons, with small factors."""
+    """Find the fewest people in any sum of a block's total and comparisons, with small factors."""
     sizes = []
     for block in range(found.masks.shape[1]):
         asked = found.find_asked(block)
@@ -61,8 +61,8 @@ def _list_factors(columns: int) -> np.ndarray:
         (draw_all(5, 2, people=60, _34=29), 5, False),
         (draw_all(5, 2, people=60, _34=1), 5, False),
         (draw_all(5, 2, people=60, _34=0), 5, True),
-        (draw_all(4, 3, people=60, _012=29), 4, False),  # asked the first block, not the last
-        # Many people were asked each two blocks, however few drew the same three.
+        (draw_all(4, 3, people=60, _012=29), 4, False),  # the first block is asked, the last is not
+        # However few people drew the same three blocks, many were asked each pair of blocks.
         (draw_all(5, 3, people=40, _012=1), 5, True),
         # But 01 + 02 - 03 - 04 counts only those who drew 012, less those who drew 034.
         (draw_all(5, 3, people=100, _012=1, _034=1), 5, False),

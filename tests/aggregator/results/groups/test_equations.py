@@ -38,7 +38,8 @@ def make_question(name: str, type_: QuestionType, rule: Any = None, **more: Any)
 def find_rank(manifest: Manifest, *, block: int | None = None) -> int:
     """Return the rank of all counts, over all reports that members of a group can send.
 
-    One group has one answer to the declared question. With a block, only its questions count.
+    One group has one answer to the declared question. If a block is given, only its questions are
+    counted.
     """
     symbols = [one for one in manifest.symbols if one.threshold is not None]
     tables, blocks = list_tables(manifest), range(manifest.block_count)
@@ -78,7 +79,7 @@ COARSE = make_question("q5", Type.YES_NO, {"any": [FIRST, AFTER_YES]})
     [
         ([SCALE, PLAIN], 3 + 1),
         ([GATED, PLAIN], 3 + 2 + 1),  # the gate with each item
-        # Behind a rule with two classes: everything once more by class.
+        # Behind a rule with two classes, everything is counted once more by class.
         ([SCALE, SEVERAL], 3 + (2 + 1 + 1) + 2 * 2 + (2 + 1 + 1) + 2 * 2),
         ([SCALE, SEVERAL, BEHIND_BOTH], 19 + 2 + 2 + 2 + 2),
         ([WHERE, SCALE, make_question("q2", Type.YES_NO, AFTER_SCALE), PLAIN], 3 + 2 + 2 + 1),
@@ -88,7 +89,7 @@ def test_equations_are_the_rank_of_what_is_counted(
     questions: list[ManifestQuestion], equations: int
 ) -> None:
     manifest = make_manifest(*questions)
-    # One more equation is the size of the group, which Table 1 shows anyway.
+    # One more equation gives the size of the group, which Table 1 shows anyway.
     assert find_rank(manifest) == 1 + count_equations(manifest) == 1 + equations
 
 
@@ -99,7 +100,7 @@ def test_equations_of_a_random_subset_are_those_of_its_blocks(drawn: int) -> Non
     by_block = [count_equations(manifest, block=block) for block in range(3)]
     assert by_block == [3 + 2 + 2, 1, 1]
     assert sum(by_block) == count_equations(manifest)
-    # One more equation for each block is how many people of the group were asked it.
+    # One more equation for each block gives the number of people in the group who were asked it.
     assert find_rank(manifest) == count_equations(manifest) + 3
     assert count_people_needed(manifest) == 10 * 9
     assert [count_people_needed(manifest, block=block) for block in range(3)] == [70, 30, 30]
@@ -130,7 +131,7 @@ BEHIND_AGE = make_question("q4", Type.YES_NO, {"name": "q9", "is": [1]})
 @pytest.mark.parametrize(
     ("questions", "equations"),
     [
-        # Yes, no and not asked: two equations about the unit for each question.
+        # Yes, no and not asked leave two equations about the unit for each question.
         ([WHERE, *BEHIND[:2]], 2 + 2),
         ([WHERE, *BEHIND], 2 + 2 + 2),
         ([WHERE, BEHIND[0], make_question("q5", Type.YES_NO, ELSEWHERE)], 2 + 2),

@@ -1,4 +1,4 @@
-"""Of all sums and differences of groups, the one about fewest people is found."""
+"""Among all sums and differences of groups, the one about the fewest people is found."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def test_the_smallest_support_is_found_as_by_trying_all() -> None:
     assert compared > SURVEYS / 2
 
 
-LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, then two large groups
+LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, and then two large groups
 
 
 @pytest.mark.parametrize(
     ("known", "marks", "needed", "few"),
     [
-        ((), (0, 0, 0), 2, True),  # both groups minus everybody give the person
+        ((), (0, 0, 0), 2, True),  # both groups minus everybody leave the person
         ((), (0, 0, 0), 1, False),
-        ((0,), (0, 0, 0), 2, True),  # the first group is shown already
-        ((), (0, 0, 1), 2, True),  # the rows mark the first group
+        ((0,), (0, 0, 0), 2, True),  # the first group is already shown
+        ((), (0, 0, 1), 2, True),  # the rows mark who is in the first group
         ((0, 1), (0, 0, 0), 2, False),  # what is already shown does not count
     ],
 )
@@ -92,7 +92,7 @@ def test_two_lists_leave_the_person_whom_they_divide_differently(
     ("questions", "needed", "few"),
     [
         (12, 300, False),
-        (60, 300, True),  # too many groups for a search to be sure
+        (60, 300, True),  # there are too many groups for a search to be sure
         (60, 30, False),
     ],
 )
@@ -114,7 +114,7 @@ def test_somebody_among_made_up_reports_with_a_cell_each_is_not_missed() -> None
     generator = np.random.default_rng(SEED)
     codes = generator.integers(0, 15, size=(600, 22))
     groups = np.concatenate([np.eye(15, dtype=bool)[one] for one in codes.T], axis=1)
-    # One more group equals the first, except for the first 19 people.
+    # The additional group equals the first, except for the first 19 people.
     other = groups[:, :1] ^ (np.arange(600) < 19)[:, np.newaxis]
     ones, marks = np.ones(600, dtype=np.int64), np.zeros(600, dtype=np.int64)
     assert leave_few(groups, other, marks=marks, people=ones, needed=30, sure=29)

@@ -1,4 +1,4 @@
-"""The head of a survey: its state, its reports as of the newest look, and the next step."""
+"""The head of a survey: its state, its number of reports at the newest look, and the next step."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_an_open_survey_is_shared_and_says_when_numbers_come() -> None:
     wave = make_launched_survey()
     head = head_of(wave.survey)
     assert (head.step.route, head.sealed) == ("surveys:share", 0)
-    assert "Results appear after 40 reports" in head.step.note  # K, and K that always stay unsealed
+    assert "Results appear after 40 reports" in head.step.note  # K, and K that stay unsealed
     send(wave, 40)
     look(wave)
     head = head_of(wave.survey)
-    assert head.sealed == 30  # the last ten stay unsealed
+    assert head.sealed == 30  # the last ten reports stay unsealed
     assert "Results change after 10 more reports" in head.step.note
 
 

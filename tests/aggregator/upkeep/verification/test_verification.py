@@ -35,15 +35,15 @@ from tests.support.waves import make_wave, send, send_many
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, i % 3 == 0, i % 5 < 3]) for i in range(100)]
 KS = [2, 2, 2]
-CAP = 1000  # distinguishes the changed wave from others
+CAP = 1000  # distinguishes the wave that is changed from the others
 
 
 @pytest.fixture
 def wave() -> Wave:
-    """Make three batches and snapshots, comparisons of the second, ten waiting reports."""
+    """Make three batches and snapshots, comparisons of the second, and ten waiting reports."""
     wave = make_wave(cap=CAP)
     for number in range(1, 4):
-        # The ids decide which ten stay behind; they are the same in every run.
+        # The ids decide which ten reports stay behind; the ids are the same in every run.
         for place, row in enumerate(ROWS[: 20 + 10 * number]):
             send(wave, row, report_id=hashlib.sha256(b"%d %d" % (number, place)).digest())
         seal_next_batch(wave_id=wave.pk)
@@ -128,7 +128,7 @@ def raise_the_size() -> None:
 
 
 def let_waves_change() -> None:
-    """Remove the database's protection against changes, as its owner could."""
+    """Remove the protection of the database against changes, as the owner of the database could."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER surveys_wave_frozen")
 
@@ -230,7 +230,7 @@ def lose_words_and_add_others() -> None:
 
 
 def change_translations(**words: Any) -> None:
-    """Change a wave that opened with translations; None removes those of a language."""
+    """Change a wave that opened with translations; None removes the texts of a language."""
     survey = make_survey()
     texts = list_texts(build_manifest(survey=survey, wave_number=1))
     for language in ("fr", "ar"):
@@ -398,7 +398,7 @@ def test_sealing_closing_and_estimating_during_a_run_is_not_reported(
 def test_closing_a_wave_between_its_batches_and_its_snapshot_is_not_reported(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest snapshot is recomputed as final, through the same batch."""
+    """The newest snapshot is computed again as final, through the same batch."""
     RawReport.objects.all().delete()
     SpentId.objects.all().delete()
     check = WaveCheck._check_snapshot
@@ -411,7 +411,7 @@ def test_closing_a_wave_between_its_batches_and_its_snapshot_is_not_reported(
         return check(self, pk)
 
     monkeypatch.setattr(WaveCheck, "_check_snapshot", close_first)
-    assert {difference.kind for difference in find()} == {"reports"}  # the ids deleted above
+    assert {difference.kind for difference in find()} == {"reports"}  # because of the deleted ids
 
 
 def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
@@ -422,7 +422,7 @@ def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
         assert find() == []
     statements = [query["sql"] for query in queries]
     assert all(statement.lstrip().startswith("SELECT") for statement in statements)
-    assert len([text for text in statements if '"packed"' in text]) == 2  # three batches
+    assert len([text for text in statements if '"packed"' in text]) == 2  # for three batches
 
 
 def test_the_command_says_that_everything_agrees(
@@ -452,7 +452,7 @@ def test_the_command_prints_each_difference_and_fails(
 def test_a_single_survey_can_be_verified(wave: Wave, finished: Wave) -> None:
     lose_a_waiting_report()
     call_command("verify", finished.survey.slug, "--quiet")
-    assert not Upkeep.objects.exists()  # only a part was verified
+    assert not Upkeep.objects.exists()  # only a part of the data was verified
     with pytest.raises(CommandError, match="Differences found: 1"):
         call_command("verify", wave.survey.slug, "--wave", "1")
     with pytest.raises(CommandError, match="There is no launched survey named nosuchsurvey"):

@@ -1,4 +1,4 @@
-"""Verifying finds every change to a ledger or a release made outside of the product."""
+"""Verifying finds every change to a ledger or a release made outside the product."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def release(settings: Settings, tmp_path: Path) -> Release:
-    """A drawn table; a waiting leader exists too."""
+    """Make a drawn table and a waiting leader; return the table."""
     settings.RELEASES = tmp_path
     wave = make_released_wave()
     made = [
@@ -57,7 +57,7 @@ def test_a_restored_database_is_found(release: Release, tmp_path: Path) -> None:
     with file_of(release, tmp_path).open("a") as file:
         file.write("1" * 32 + "\n")
     assert [finding[:24] for finding in find()] == ["releases were drawn that"]
-    # Once this was noticed and the cap counts as spent, nothing is left to do.
+    # Once this has been noticed and the cap counts as spent, nothing is left to do.
     ReleaseLedger.objects.update(spent_hundredths=100, delta_spent_nanos=1000, suspended="restored")
     assert find() == []
 

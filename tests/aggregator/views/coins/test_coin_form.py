@@ -1,4 +1,4 @@
-"""Two coins: the form without scripts, the paper, and a mode that is counted separately."""
+"""Two coins: the form without scripts, the paper form, and a mode that is counted separately."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def post(wave: Wave, fields: dict[str, str], *, query: str = "", **headers: str)
 
 
 def tick(wave: Wave, **codes: int) -> dict[str, str]:
-    """Return a newly loaded form with these ticks."""
+    """Return the fields of a newly loaded form with these ticks."""
     return hidden_fields(load(wave).content.decode()) | {k: str(v) for k, v in codes.items()}
 
 
 def thanks(response: Any) -> Any:
-    """Return the page that a sent form leads to."""
+    """Return the page to which a sent form leads."""
     assert response.status_code == 303
     page = Client(headers={"host": "localhost"}).get(response["Location"])
     assert page.status_code == 200
@@ -112,10 +112,10 @@ class TestForm:
             assert "We ask about &lt;driving&gt;.\n\nYou may stop.</p>" in text
             for part in ("I have read this and I agree.", "I am 18 or older."):
                 assert text.count(part) == 1
-        # A form does not send a box without a name.
+        # A box without a name is not sent with the form.
         assert form.count('<label class="choice"><input type="checkbox" required>') == 2
         assert form.count('type="checkbox"') == 2
-        # The sender of the form ticked the boxes, so only the question is asked again.
+        # The boxes were ticked when the form was sent, so only the question is asked again.
         again = post(wave, tick(wave, q1=1)).content.decode()
         assert again.count('<input type="checkbox" required checked>') == 2
         thanks(post(wave, tick(wave, q1=1, q2=0)))
@@ -312,7 +312,7 @@ class TestRefusing:
         for response, status in ((load(wave), 200), (post(wave, fields), 410)):
             assert response.status_code == status
             assert "This survey is closed" in words_of(response)
-        assert post(wave, sent).status_code == 303  # it was acknowledged before
+        assert post(wave, sent).status_code == 303  # the report was acknowledged before
         assert RawReport.objects.count() == 1
 
     def test_before_the_opening_the_form_says_when_to_come_back(self) -> None:
@@ -385,7 +385,7 @@ class TestRefusing:
             ]
         finally:
             limiter.limiter_of_pages.cache_clear()
-        # No Redis answers here, so one cap applies to everyone.
+        # No Redis answers in this test, so one cap applies to everyone.
         assert replies[0].status_code == 303
         last = replies[-1]
         assert (last.status_code, last["Retry-After"]) == (429, "1")
@@ -469,7 +469,7 @@ class TestStratum:
         assert "Too few" not in words_of(self.read(wave.survey, "results"))
 
     def test_two_coins_recover_the_truth_although_a_quarter_is_swapped(self) -> None:
-        """Synthetic people follow the rule; estimates use the stored forms."""
+        """Synthetic people follow the rule, and estimates are computed from the stored forms."""
         generator = random.Random(20261121)
         people, yes = 400, (120, 300)
         wave = make_coins()
@@ -498,7 +498,7 @@ class TestStratum:
                     answers[name][place] == answer != symbols[place] for name, symbols in stored
                 )
                 print(f"n={crowd} answer={answer} observed={other} expected={crowd / 4}")
-                # 4.892 standard errors: one in a million.
+                # 4.892 standard errors, which occur once in a million.
                 assert abs(other - crowd / 4) < 4.892 * (crowd * 0.25 * 0.75) ** 0.5
 
         close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -569,7 +569,7 @@ class TestStratum:
         assert {row["threshold"] for row in rows} == {str(3 * 2**30)}
 
     def test_coins_have_no_file_of_rows(self, closed: Survey) -> None:
-        """Few people use coins, so a row would show all codes of one of few people."""
+        """Few people use coins, so a row would show all codes of one person among few."""
         assert "results/coins/reports.csv" not in self.read(closed, "data").text
         client = sign_in(closed.owner)
         assert client.get(f"/surveys/{closed.slug}/results/coins/reports.csv").status_code == 404

@@ -1,4 +1,4 @@
-"""Handing in a code that was drawn elsewhere: accepted codes, and messages for others."""
+"""Handing in a code that was drawn elsewhere: which codes are accepted, and messages for others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def send(wave: Wave, body: str, *, query: str = "", **headers: str) -> Any:
 
 
 def thanks(response: Any) -> Any:
-    """Return the page that follows a code handed in."""
+    """Return the page that follows after a code is handed in."""
     assert response.status_code == 303
     return Client(headers={"host": "localhost"}).get(response["Location"])
 
@@ -87,7 +87,7 @@ def test_a_code_with_spaces_and_line_breaks_inside_it_is_accepted() -> None:
         ("cross-site", "", False),
         ("cross-site", "https://evil.example/localhost", False),
         ("cross-site", "http://[", False),
-        ("none", "http://localhost/s/any/coins", True),  # WebKit reloads the page
+        ("none", "http://localhost/s/any/coins", True),  # as when WebKit reloads the page
     ],
 )
 def test_only_a_form_of_ours_leads_to_thanks(
@@ -178,7 +178,7 @@ class TestLength:
 
 
 def fill(survey: Survey, symbols: int) -> None:
-    """Add questions with this many symbols, protected well enough that browsers ask them."""
+    """Add questions with this many symbols, protected well enough for browsers to ask them."""
     rows = [min(64, symbols - start) for start in range(0, symbols, 64)]
     for number, size in enumerate(rows, start=survey.questions.count() + 1):
         survey.questions.create(

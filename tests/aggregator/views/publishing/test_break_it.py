@@ -1,4 +1,4 @@
-"""The page of attacks: invented answers only, its owner only, and nothing is spent."""
+"""The page of attacks: it shows only invented answers, only to the owner, and spends nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing a release: the price by GET, the charge by POST, and nothing charged by mistake."""
+"""Choosing a release: GET shows the price, POST charges it, and nothing is charged by mistake."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_choice_that_was_changed_after_its_price_is_not_charged(
     assert "You changed the choice after its price was shown, so nothing was charged." in words
     assert f"Publish (spends {epsilon})" in words
     assert (spent(), Release.objects.count()) == (0, 0)
-    # The new price is for the choice now shown.
+    # The new price belongs to the choice that is now shown.
     price = re.search(r'name="price"\s+value="(\w+)"', response.content.decode())
     assert price is not None
     assert post(client, wave, questions=questions, epsilon=epsilon, price=price[1])["Location"]
@@ -203,7 +203,7 @@ def test_a_wrong_choice_is_explained_and_has_no_button(
     words = words_of(client.get(address_of(wave.survey), data))
     assert "There is a problem" in words
     assert message in words
-    assert words.count(message) == 2  # at the top and at the field
+    assert words.count(message) == 2  # at the top of the page and at the field
     assert "Publish (spends" not in words
 
 
@@ -243,7 +243,7 @@ def test_the_button_that_spends_the_rest_may_be_pressed_twice_too(
     again = post(client, wave, epsilon="1.00")
     assert (first["Location"], first.status_code) == (again["Location"], again.status_code)
     assert spent() == 100
-    # This does not hold for another choice, or if the figure was lost.
+    # Another choice is refused, and so is the same choice if the figure was lost.
     assert post(client, wave, epsilon="0.50").status_code == 422
     assert post(client, wave, questions=["q1", "q2"], epsilon="1.00").status_code == 422
     changed = post(client, wave, questions=["q2"], epsilon="1", price=find_digest(["q1"], "1"))
@@ -269,7 +269,7 @@ def test_more_than_is_left_is_refused_and_nothing_is_charged(client: Client, wav
 def test_a_refusal_of_the_ledger_says_why_and_that_nothing_was_charged(
     client: Client, wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another window may spend the rest between reading and charging."""
+    """Another window may spend the rest between reading the price and charging it."""
 
     def refuse(**_: object) -> Release:
         raise NotReleasable("Nothing is left.")

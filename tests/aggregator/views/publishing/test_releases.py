@@ -278,7 +278,7 @@ def make_leader(client_wave: Wave, *, code: int) -> Release:
 
 @pytest.fixture
 def voted() -> Wave:
-    """Forty people, three in four of whom sent the code of Ward."""
+    """Make a survey in which 30 of 40 people sent the code of Ward."""
     survey = make_protected_survey(
         questions=["A?", "B?", "C?"], closes_at=None, people_expected=1000
     )
@@ -294,7 +294,7 @@ def voted() -> Wave:
 
 
 def test_the_page_of_a_leader_does_not_say_whether_it_is_the_true_one(voted: Wave) -> None:
-    """Otherwise, a researcher could draw until it is true."""
+    """Otherwise, a researcher could draw again until the leader is the true one."""
     release = make_leader(voted, code=2)
     store_table(voted, "q4", people=2000, epsilon=50)
     page = read(voted, f"/{release.pk}")

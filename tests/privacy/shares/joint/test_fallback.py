@@ -1,4 +1,4 @@
-"""Where likelihood intervals need a higher level: the limits, and the coverage they ensure."""
+"""Where likelihood intervals need a higher level: the limits, and the coverage that they ensure."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_the_number_of_codes_makes_no_difference(symbols: int) -> None:
 def covered(
     *, flips: int, people: int, asked: int, share: float, surveys: int, level: float = 0.95
 ) -> int:
-    """How many intervals of simulated surveys contain the truth."""
+    """Count how many intervals of simulated surveys contain the truth."""
     channel, event, counted = follow_up(flips)
     among = asked / people
     truth = np.array([1 - among, among * (1 - share), among * share])
     drawn = np.random.default_rng(31).multinomial(people, channel @ truth, size=surveys)
     kept = 0
-    # The interval depends on the counts alone, so equal ones are computed once.
+    # The interval depends only on the counts, so equal counts are computed once.
     for reports, times in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):
         cells = JointCells(counts=reports, channel=channel, event=event, counted=counted)
         found = joint_share(cells=cells, level=level)

@@ -74,7 +74,7 @@ def test_the_ends_are_those_of_a_search_over_all_likely_shares(
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_ends_are_where_the_best_likelihood_has_fallen_enough(seed: int) -> None:
-    # Definition, without a search: the likelihood on a fine grid of the share of people asked.
+    # By definition, without a search: the likelihood on a fine grid of the share of people asked.
     cells = draw(follow_up(), [0.4, 0.35, 0.25], 1500, seed=seed)
     found = joint_share(cells=cells)
     asked = np.linspace(0.2, 1.0, 8001)
@@ -98,7 +98,7 @@ def test_the_ends_are_where_the_best_likelihood_has_fallen_enough(seed: int) -> 
 def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
     level: float, errors: float, seed: int
 ) -> None:
-    """The event is yes in one of two declared groups: at 1, the other could not have reported."""
+    """The event is yes in one of two declared groups; at 1, the other could not have reported."""
     generator = np.random.default_rng(seed)
     said_yes = generator.random(240) < 0.5
     codes = said_yes ^ (generator.random(240) < errors)
@@ -111,7 +111,7 @@ def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
         ),
         level=level,
     )
-    # Definition: the likelihood on a fine grid of the share of the group, for each fraction.
+    # By definition: the likelihood on a fine grid of the share of the group, for each fraction.
     group = np.linspace(0, 1, 20_003)[1:-1]
 
     def best(share: float) -> float:
@@ -129,7 +129,7 @@ def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
 
 
 def test_routing_makes_a_follow_up_more_precise() -> None:
-    # 2,000 people, 30 in 100 asked, each question at ln 3: .070 becomes .0585.
+    # For 2,000 people, 30 in 100 of whom are asked, with each question at ln 3, .070 becomes .0585.
     cells = expect(follow_up(), [0.7, 0.24, 0.06], 2000)
     found = joint_share(cells=cells)
     assert found.share == pytest.approx(0.2, abs=1e-5)
@@ -211,7 +211,8 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
 
 
 def test_a_parent_that_is_sent_as_it_is_leaves_only_those_it_was_asked_of() -> None:
-    # With a declared parent, results are as if only those who said yes had been in the survey.
+    # With a declared parent, results are as if only those who said yes to it had been in the
+    # survey.
     child = RandomizedResponse.from_flips(symbols=3, flips=25).channel()
     possible = [(0, 2), (1, 0), (1, 1)]
     channel = np.array([np.kron(np.eye(2)[:, i], child[:, j]) for i, j in possible]).T
@@ -228,7 +229,7 @@ def test_a_parent_that_is_sent_as_it_is_leaves_only_those_it_was_asked_of() -> N
 
 
 def misses(truth: Sequence[float], people: int, *, surveys: int) -> int:
-    """How many intervals of simulated surveys do not contain the truth."""
+    """Count how many intervals of simulated surveys miss the truth."""
     channel, event, counted = follow_up()
     share = truth[2] / (truth[1] + truth[2])
     missed = 0

@@ -43,7 +43,7 @@ def question_form(**changes: object) -> YesNoForm:
 
 
 def only_error(form: Any, field: str) -> str:
-    """The form's one error, which must belong to this field."""
+    """Return the only error of the form, which must belong to this field."""
     assert list(form.errors) == [field]
     (error,) = form.errors[field]
     return str(error)
@@ -335,7 +335,7 @@ def test_no_number_of_people_closes_a_protected_survey() -> None:
 
 @pytest.mark.parametrize("chosen", ["none", "exact"])
 def test_limits_that_nobody_sees_are_neither_checked_nor_changed(chosen: str) -> None:
-    """Browsers without :has() show these limits, but they do not count."""
+    """Browsers without :has() show these limits, but the limits do not count."""
     for typed in ({}, {"release_epsilon": "NaN", "release_delta_nanos": "-1"}):
         form = settings_form(publication=chosen, **typed)
         assert form.is_valid(), form.errors

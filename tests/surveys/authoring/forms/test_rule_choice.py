@@ -32,7 +32,7 @@ def survey(owner: User) -> Survey:
 
 
 def choose(survey: Survey, *chosen: tuple[int, str], **more: Any) -> dict[str, Any]:
-    """Return what the page sends if these answers are ticked; `chosen` has questions by number."""
+    """Return what the page sends if these answers, given with question numbers, are ticked."""
     keys = [str(question.pk) for question in survey.questions.all()]
     ticked = [
         f"{row}.{keys[number - 1]}.{name}"

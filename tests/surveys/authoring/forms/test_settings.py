@@ -49,7 +49,7 @@ def author(client: Client, survey: Survey) -> Client:
 
 
 def save(author: Client, survey: Survey, **changes: object) -> str:
-    """Save each page with one of these settings, or the one about privacy; return the last page."""
+    """Save each page with one of these settings, or that on privacy; return the last page."""
     fields = {page: set(list_setting_names(page)) for page in SettingsPage}
     pages = [page for page in SettingsPage if fields[page] & changes.keys()]
     typed, text = {**USUAL, **changes}, ""
@@ -221,7 +221,7 @@ def test_what_is_frozen_is_listed_in_the_words_of_the_form(author: Client, surve
     assert listed["Their phone number"] == "112"
     assert listed["How many people do you expect to answer?"] == "1,200"
     assert listed["Several people answer on one device"] == "on"
-    assert "Minimum age in years" not in listed  # nobody set one
+    assert "Minimum age in years" not in listed  # nobody set an age
 
 
 def test_the_longest_texts_are_stored_shown_and_frozen(author: Client, survey: Survey) -> None:
@@ -327,7 +327,7 @@ def test_the_opening_warns_where_nobody_asks_or_helps(author: Client, survey: Su
     page = author.get(f"/surveys/{survey.slug}/launch").text
     assert "Respondents are not told who asks." in page
     assert "no page says where to find help." in page
-    assert "Open the survey</button>" in page  # neither prevents it
+    assert "Open the survey</button>" in page  # neither setting prevents it
     survey.organization, survey.help_name = "Murmur demo", "Helpline"
     assert list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1)) == []
     survey.help_name, survey.quick_exit = "", False
@@ -374,7 +374,7 @@ def test_each_page_agrees_with_the_others(
 
 
 def test_two_people_save_two_pages(author: Client, survey: Survey) -> None:
-    """Each page has its own stamp and stores only its own settings."""
+    """Each page has a separate stamp and stores only the settings that it shows."""
     stamps = {
         page: stamp_settings(survey, page) for page in (SettingsPage.WHO, SettingsPage.SPECIAL)
     }

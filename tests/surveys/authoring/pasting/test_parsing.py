@@ -1,4 +1,4 @@
-"""What pasted texts become: a table of realistic texts, and arbitrary texts."""
+"""What pasted text becomes: a table of realistic examples, and arbitrary text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TWO_STYLES = (
 
 
 def describe(question: PastedQuestion) -> tuple[str, ...]:
-    """The question's type, text and answers; or "left out", its text and the reason."""
+    """Return the question's type, text and answers; or "left out", its text and the reason."""
     if question.problem:
         return ("left out", question.text, question.problem)
     return (question.type, question.text, *question.options)

@@ -1,4 +1,4 @@
-"""Pasting questions into a draft: the preview, and whether the previewed questions are created."""
+"""Pasting questions into a draft: the preview, and whether exactly its questions are created."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def survey(owner: User) -> Survey:
 
 
 def preview(author: Client, survey: Survey, text: str) -> dict[str, str]:
-    """Return what the form of the preview would send."""
+    """Return what the form on the preview page would send."""
     answer = author.post(at("questions_paste", survey), {"text": text})
     assert answer.status_code == 200, text_of(answer)
     found = re.search(r'name="stamp" value="(\w+)"', answer.text)
@@ -277,7 +277,7 @@ def test_created_questions_equal_the_previewed_ones(survey: Survey, text: str) -
         for question, content in zip(added, reading.contents.values(), strict=True):
             question.refresh_from_db()
             for name, value in content.items():
-                stored = getattr(question, name) if name != "name" else ""  # only then suggested
+                stored = getattr(question, name) if name != "name" else ""  # suggested only then
                 if name == "rule" and stored:
                     stored = re.sub(
                         r"'name': '(\d+)", lambda m: f"'name': '{keys[m[1]]}", str(stored)

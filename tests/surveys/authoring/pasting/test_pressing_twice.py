@@ -1,4 +1,4 @@
-"""Two presses of the button at the same moment, on PostgreSQL."""
+"""The button is pressed twice at the same moment, on PostgreSQL."""
 
 from __future__ import annotations
 

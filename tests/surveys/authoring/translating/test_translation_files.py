@@ -1,4 +1,4 @@
-"""Translations are exported and read back: the same texts, whatever a spreadsheet changes."""
+"""Translations are exported and read back: the text is the same, whatever a spreadsheet changes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def post(author: Client, survey: Survey, content: str | bytes) -> object:
 def test_every_encoding_and_separator_gives_the_same_texts_back(
     survey: Survey, separator: str, encoding: str
 ) -> None:
-    """Also with columns in another order, and an extra column."""
+    """This also holds if the columns are in a different order, or if there is an extra column."""
     rows = [["x", *reversed(row)] for row in rows_of(export(survey))]
     content = write(rows, separator).encode(encoding)
     reading = read_file(decode(content), survey=survey)
@@ -113,7 +113,7 @@ def test_texts_that_look_like_formulas_come_back_and_never_run(owner: User) -> N
         texts = {text: f"{random.choice(NASTY)}{text}" for text in sources}
         save_translation(survey=survey, language=language, texts=texts)
     content = export(survey)
-    for separator in (",", ";", "\t"):  # the wrong separators tear cells apart
+    for separator in (",", ";", "\t"):  # the wrong separator tears cells apart
         torn = csv.reader(io.StringIO(content.decode("utf-8-sig")), delimiter=separator)
         assert not any(cell.startswith(FORMULA_STARTS) for row in torn for cell in row)
     reading = read_file(decode(content), survey=survey)
@@ -170,7 +170,7 @@ def test_the_preview_names_every_row(author: Client, survey: Survey) -> None:
     assert stored(survey, "de") == {"On the road": "Unterwegs"}
     assert stored(survey, "fr") == {
         FIRST: "Jamais ?",
-        SECOND: "Enfants ?",  # it may still help to translate the new text
+        SECOND: "Enfants ?",  # the old translation may still help to translate the new text
         "On the road": "Sur la route",
     }
     assert HistoryRow.objects.order_by("number").last().kind == Kind.TRANSLATION  # type: ignore[union-attr]

@@ -38,7 +38,7 @@ def new(survey: Survey) -> str:
 
 
 def send(author: Client, path: str, **fields: Any) -> dict[str, str]:
-    """Send a form as the editor does; return the attributes, stamp and page of its answer."""
+    """Send a form as the editor does; return the attributes, stamp and page of the reply."""
     page = author.post(path, {"flips": "25", **fields}, headers=IN_EDITOR)
     assert page.status_code == 200, page.status_code
     found = dict(re.findall(r'data-(pk|outcome|problem)="([^"]*)"', page.text))
@@ -56,12 +56,12 @@ def test_a_new_question_is_added_once_however_often_it_is_sent(
     again = send(author, new(survey), text="Three?", **KEY)
     assert (again["pk"], again["outcome"]) == (first["pk"], "saved")
     assert HistoryRow.objects.count() == rows
-    # Another text with the same key and no stamp of the question: both versions are shown.
+    # If other text has the same key and no stamp of the question, both versions are shown.
     other = send(author, new(survey), text="Three, in another tab?", stamp="0", **KEY)
     assert (other["pk"], other["outcome"]) == (first["pk"], "overtaken")
     assert "Three, in another tab?" in other["page"]
     assert survey.questions.get(pk=first["pk"]).text == "Three?"
-    # An invalid key counts as no key.
+    # An invalid key counts as none.
     for _ in range(2):
         assert send(author, new(survey), text="Four?", draft_key="\0" * 50)["outcome"] == "saved"
     assert survey.questions.filter(draft_key="").count() == 4
@@ -77,8 +77,8 @@ def test_only_another_version_is_a_conflict(author: Client, survey: Survey) -> N
     assert send(author, path, text="Mine?", stamp=old[1])["stamp"] == saved["stamp"]
     told = send(author, path, text="Theirs?", stamp=old[1])
     assert told["outcome"] == "overtaken"
-    assert told["stamp"].startswith(saved["stamp"])  # with marks of what was typed
-    assert told["page"].count('class="phone-tap"') == 2  # what people read stays complete
+    assert told["stamp"].startswith(saved["stamp"])  # with marks for what was typed
+    assert told["page"].count('class="phone-tap"') == 2  # the text that people read stays complete
     assert send(author, path, text="Theirs?", stamp=told["stamp"])["outcome"] == "saved"
     unfinished = send(author, path, text=" ", stamp=told["stamp"])
     assert (unfinished["outcome"], unfinished["problem"]) == ("refused", "Enter the question.")

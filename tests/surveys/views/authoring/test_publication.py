@@ -158,7 +158,7 @@ def test_the_owner_switches_the_page_off_and_on_and_the_log_says_so(
         caplog.at_level(logging.INFO, logger="murmur.audit"),
         django_capture_on_commit_callbacks(execute=True),
     ):
-        for _ in range(2):  # a second click does not switch it on again
+        for _ in range(2):  # a second click does not switch the page on again
             assert author.post(switch, {"switch": "off"}).status_code == 302
     survey.refresh_from_db()
     assert survey.public_results_off
