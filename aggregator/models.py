@@ -1,4 +1,4 @@
-"""Reports, batches and everything computed from them. Raw reports are kept only until sealing.
+"""The tables of reports, batches and all that is computed. Raw reports are kept until sealing.
 
 Raw reports and spent ids have no serial number, time or address. Their only key is the random id
 that the respondent's browser drew, so they do not show who answered when.

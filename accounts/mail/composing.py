@@ -1,4 +1,7 @@
-"""The texts and recipients of the emails to accounts."""
+"""The texts and recipients of the emails about accounts.
+
+Emails about surveys are in surveys/people/mails.py and aggregator/upkeep/deletion_dates.py.
+"""
 
 from __future__ import annotations
 

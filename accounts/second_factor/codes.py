@@ -1,4 +1,4 @@
-"""Decides whether a code is right. Each code works once, and wrong codes cause ever longer pauses.
+"""Decides whether a code of an app, or a recovery code, is right. Wrong codes cause pauses.
 
 Uses and failures are stored with the secret, not in the limiter: an outage or a restart must not
 let a code work twice or allow more guesses.

@@ -1,4 +1,4 @@
-"""Sentences and number formats that all comparisons share."""
+"""Sentences, number formats and Bonferroni's adjusted p-values that all comparisons share."""
 
 from __future__ import annotations
 

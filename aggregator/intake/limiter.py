@@ -1,4 +1,4 @@
-"""Limit how many reports one network may send, without storing addresses.
+"""The limiter: how many reports one network may send, and when to retry; it stores no addresses.
 
 A report over IPv6 counts toward its /64, its /56 and its /48, and wider networks may send more. A
 report counts only if all three are below their limits, so one /64 that sends without end does not

@@ -1,4 +1,4 @@
-"""Write each report durably and exactly once. Acknowledgements are sent only afterwards."""
+"""Write each report durably and once, even after a retry, before it is acknowledged."""
 
 from __future__ import annotations
 

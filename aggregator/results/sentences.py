@@ -1,4 +1,4 @@
-"""Sentences and decimals of findings: what an estimate says, how certain it is, why to trust it.
+"""Sentences and decimals of findings: what an estimate says, and when its interval is valid.
 
 Pages, charts and the API use the same words, about values that `Estimate.displayed` clips.
 """

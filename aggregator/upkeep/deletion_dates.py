@@ -1,4 +1,4 @@
-"""Delete surveys on the day that respondents were told, and send owners an email before that day.
+"""Deletion of surveys on the day that respondents were told, and emails to owners before that day.
 
 The day is frozen with the survey. Once a sweep finds that the day has come, however late, the
 survey is deleted just as its owner would delete it. No email or page can delay that.

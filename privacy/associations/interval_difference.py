@@ -1,4 +1,4 @@
-"""The difference of two independent estimates, from their intervals alone."""
+"""The difference of two independent estimates, such as two groups, from their intervals alone."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Comparison and pooling of known groups, such as declared strata or modes of answering.
+"""Comparison and pooling of known groups whose mechanisms differ, such as browser and coins.
 
-For groups that are themselves randomized answers, see `privacy.associations.two_questions`.
+For groups that are answers to a question, see `privacy.associations.two_questions`; for groups of
+a breakdown, `privacy.associations.interval_difference`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests on randomized reports, whose noise costs power; adjusted p-values for many tests (Holm).
+"""Tests on randomized reports, whose noise costs power; p-values adjusted for all pairs (Holm).
 
 The channel is the same for everyone, and its noise is independent of everything else. Equal
 distributions of true answers therefore imply equal distributions of reports, and independent true

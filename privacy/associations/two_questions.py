@@ -1,4 +1,4 @@
-"""The relationship between two randomized questions: difference, odds ratio, correlation.
+"""Two questions, or groups and a question: the difference, the odds ratio and the correlation.
 
 Grouping people by their reported answers would compare mixtures of the true groups. Everything here
 is computed from the likelihood of the table of true answers.

@@ -1,4 +1,4 @@
-"""The product's settings with a clock that tests can change: it adds the hours in a file."""
+"""The product's settings with a clock that system tests can set: it adds the hours in a file."""
 
 import os
 from datetime import datetime, timedelta

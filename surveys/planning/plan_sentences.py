@@ -1,4 +1,4 @@
-"""Puts a plan into words: what the survey could find out, and what could prevent it."""
+"""Puts a plan into words: what the survey could find out, and warnings, such as too few people."""
 
 from __future__ import annotations
 

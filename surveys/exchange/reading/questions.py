@@ -1,4 +1,4 @@
-"""Turn questions of other programs into Murmur's, for all formats, without importing Django."""
+"""Turn questions of other programs, with their choices, into Murmur's. Imports no Django."""
 
 from __future__ import annotations
 

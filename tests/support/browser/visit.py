@@ -1,4 +1,4 @@
-"""A respondent's visit in Chromium: what it does, and everything that leaves the browser."""
+"""Fixtures of browser tests: a visit in Chromium, and everything that leaves the browser."""
 
 from __future__ import annotations
 
