@@ -71,7 +71,7 @@ PAIRS = (
     "below 0.05. It does not show how strong a relationship is."
 )
 MOST_PAIRS = 40
-SHORT_TEXT = 30  # characters of a question in a chart of pairs
+SHORT_TEXT = 30  # the most characters of a question in a chart of pairs
 IMPOSSIBLE = "These reports contradict the survey’s design, so there is no chart of them."
 PLANNED = "Planned before the survey opened."
 EXPLORATORY = "Exploratory."
@@ -87,7 +87,7 @@ def make_comparison_figure(
     ends_at_data: bool,
     part: str = "",
 ) -> Figure | None:
-    """Make the figure of a finished comparison, or of a part of it; None if there is none."""
+    """Make the figure of a finished comparison or of a part of it; return None if it has none."""
     if standing.is_impossible:
         raise NotRenderable(IMPOSSIBLE)
     if standing.breakdown is not None:
@@ -245,7 +245,7 @@ def _name_unit(what: str, outcome: Indicator) -> str:
 def _draw_pairs(
     comparison: Comparison, standing: ComparisonStanding, result: PairsResult
 ) -> Figure:
-    """Draw the adjusted p-value of each pair on a logarithmic axis, the smallest first."""
+    """Draw the adjusted p-value of each pair on a logarithmic axis, smallest first."""
     lines = write_pairs(result, standing.manifest)
     shown = lines[:MOST_PAIRS]
     rows = tuple(_row_of_pair(one) for one in shown)
@@ -276,7 +276,7 @@ def _name_shortly(indicator: Indicator) -> str:
 def _draw_regression(
     comparison: Comparison, standing: ComparisonStanding, result: RegressionResult
 ) -> Panel:
-    """Draw a forest plot of the odds ratio of each answer, on a logarithmic axis."""
+    """Draw a forest plot of the odds ratios of the answers on a logarithmic axis."""
     predictors = find_predictors(result, standing.manifest)
     rows = tuple(
         _row_of_term(_name_answer(term, predictors[term.indicator]), term)
@@ -305,7 +305,7 @@ def _row_of_term(label: str, term: Term) -> Row:
 def list_breakdown_menu(
     comparison: Comparison, standing: ComparisonStanding
 ) -> list[tuple[str, str]]:
-    """List the charts of a breakdown by the start of the file's name and the questions shown."""
+    """List each chart of a breakdown with the start of its file name and the questions it shows."""
     blocks = _list_blocks(comparison, standing)
     sections = [_make_section(block) for block in blocks]
     stem = f"comparison-{comparison.pk}"
@@ -393,7 +393,7 @@ def _make_section(block: BrokenBlock) -> Section:
 
 
 def _list_rows(answer: AnswerRows) -> Iterator[Row]:
-    """List the groups below the answer; only the last row labels the ends of a scale."""
+    """List an answer and, below it, its groups; only the last row labels the ends of the scale."""
     label = f"{answer.label} ({answer.among})" if answer.among else answer.label
     yield Row(label=label, text="", value=None, is_caption=True)
     for place, found in enumerate(answer.rows, start=1):

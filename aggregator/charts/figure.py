@@ -16,7 +16,7 @@ _TOPS = (
     (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1.0, 0.2),
 )  # fmt: skip
 MOST_TICKS = 7
-# Intervals of ratios that extend beyond these values end in arrows.
+# Intervals of odds ratios end in arrows where they extend beyond these values.
 LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
 LEAST_P = 1e-4  # smaller p-values are drawn at the end of the axis
 _FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -25,7 +25,7 @@ _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Axis(surveys.axis.Axis):
-    full: float = 1.0  # how far apart two values can be
+    full: float = 1.0  # the greatest possible distance between two values
     is_ratio: bool = False  # a logarithmic axis, of odds ratios or p-values
     ticks: tuple[Tick, ...]
     title: str
@@ -39,7 +39,7 @@ class Axis(surveys.axis.Axis):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One figure; if it has no value, a dashed line and a text say why."""
+    """One figure. If it has no value, it is drawn as a dashed line, and `text` says why."""
 
     label: str
     text: str  # "45 % (39–51)"
@@ -74,7 +74,7 @@ class Figure:
     title: str  # for screen readers only; papers have their own captions
     panels: tuple[Panel, ...]
     footnotes: tuple[str, ...]
-    warning: str = ""  # a rehearsal must say so in the picture
+    warning: str = ""  # a picture of a rehearsal must say that it is one
 
     @property
     def description(self) -> str:
@@ -104,9 +104,9 @@ def make_share_axis(highs: Sequence[float] = ()) -> Axis:
 def make_difference_axis(
     values: Sequence[float], *, title: str, full: float = 1.0, factor: int = 1
 ) -> Axis:
-    """Make an axis around 0; `factor` is 100 where fractions are written as points.
+    """Make an axis that includes 0; `factor` is 100 if fractions are shown as percentage points.
 
-    `full` is how far apart two values can be.
+    `full` is the greatest possible distance between two values.
     """
     low, high = min((*values, 0.0)), max((*values, 0.0))
     step = _find_step((high - low) * factor) / factor
@@ -134,7 +134,7 @@ def _find_step(length: float) -> float:
 
 
 def make_ratio_axis(values: Sequence[float]) -> Axis:
-    """Make a logarithmic axis of odds ratios that shows at least 1 and its two neighbours."""
+    """Make a logarithmic axis of odds ratios that shows at least 1 and the tick on either side."""
     low = max(min((*values, 0.5)), LEAST_RATIO)
     high = min(max((*values, 2.0)), GREATEST_RATIO)
     marks = _list_marks(_FINE, low, high)
@@ -151,7 +151,7 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
 
 
 def make_p_axis() -> Axis:
-    """Make an axis of p-values, placed at 1/p: the smaller p is, the further to the right."""
+    """Make an axis that places each p-value at 1/p, so that smaller values are to the right."""
     marks = (1.0, SIGNIFICANCE, 0.01, 0.001, LEAST_P)
     return Axis(
         least=1.0,

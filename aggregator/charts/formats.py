@@ -1,4 +1,4 @@
-"""Turn a placed figure into the bytes of a file, only in workers and without network access."""
+"""Turn a placed figure into the bytes of a file; only workers do this, without network access."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aggregator.typesetting.typst_files import NoFontError, typeset
 
 FORMATS = ("svg", "pdf", "png")
 PNG_DPI = 300
-# Each dot of the picture takes 4 bytes of the worker's memory, twice.
+# Each dot of the picture takes 2 × 4 bytes of the worker's memory.
 TALLEST_PNG_MM = 800
 MISSING = (
     "Murmur has no font with the character “{character}”, so it cannot make this file. Download "
@@ -24,9 +24,9 @@ MISSING = (
 )
 TOO_TALL = "This chart is too tall for a PNG file. Download it as SVG or PDF."
 _PAGE = Path(__file__).with_name("page.typ")
-# The first two parts are for screen readers; a page is already white.
+# The first two parts are for screen readers. The third is a white background, which pages have.
 _NOT_DRAWN = ("title", "desc", "rect")
-_HEADER_END = 33  # of a PNG file: its signature and its first chunk
+_HEADER_END = 33  # where the signature and the first chunk of a PNG file end
 
 
 def render(layout: Layout, *, file_format: str) -> bytes:
@@ -37,7 +37,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         raise NotRenderable(TOO_TALL)
     page = _build_page(layout, picture)
     try:
-        # Done even for a PNG, as only an accessible PDF reports characters that are in no font.
+        # A PNG needs this too: only making an accessible PDF reveals characters that no font has.
         pdf = typeset(_PAGE, data=page, is_accessible=True)
     except NoFontError as error:
         raise NotRenderable(MISSING.format(character=error)) from None
@@ -47,7 +47,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
 
 
 def _build_page(layout: Layout, picture: Element) -> dict[str, Any]:
-    """Return the parts of the picture for page.typ to draw, as in the SVG file."""
+    """Return the parts of the picture, as in the SVG file, for page.typ to draw."""
     return {
         "title": layout.figure.title,
         "width": layout.sheet.width,
@@ -61,7 +61,7 @@ def _build_page(layout: Layout, picture: Element) -> dict[str, Any]:
 
 
 def _set_density(png: bytes) -> bytes:
-    """Write the dots per metre into a PNG file; Typst leaves them out."""
+    """Write the number of dots per metre into a PNG file; Typst leaves it out."""
     dots = round(PNG_DPI / 0.0254)
     chunk = b"pHYs" + pack(">IIB", dots, dots, 1)
     written = pack(">I", len(chunk) - 4) + chunk + pack(">I", zlib.crc32(chunk))

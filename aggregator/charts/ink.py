@@ -1,7 +1,7 @@
-"""Choose the colour, line width and dot size of each figure: certain figures get more ink.
+"""Choose the colour, line width and dot size of figures: the more precise, the more ink.
 
 A wide interval is a long line. If all lines were alike, the least certain figure would be the
-heaviest mark of a chart. Longer lines are therefore thinner and paler, with smaller dots.
+heaviest mark in a chart. Longer lines are therefore thinner and paler, and have smaller dots.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DARK, PALE = (0x33, 0x14, 0x3D), (0x97, 0x8B, 0x9C)
 LINE_TIMES_WIDTH = 0.12  # so that all lines have the same area
 THIN, THICK = 0.4, 2.4
 SMALL_DOT, LARGE_DOT = 1.3, 2.8
-# An interval of odds ratios from 1 to 10 says as little as 30 points of a share.
+# An interval of odds ratios from 1 to 10 counts as being as wide as 30 points of a share.
 _RATIO_UNIT = math.log(10) / 0.3
 
 

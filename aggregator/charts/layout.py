@@ -1,7 +1,7 @@
-"""Place the parts of a figure on a page of a given width, by arithmetic in points.
+"""Place the parts of a figure on a page of a given width; all positions are in points.
 
-The names of rows are on the left, dots and intervals in the middle, numbers on the right. A text
-takes as many lines as it needs, and its row grows with it.
+The names of rows are on the left, dots and intervals in the middle, numbers on the right. Text
+takes as many lines as it needs, and its row grows to fit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Sheet:
 
     @property
     def numbers(self) -> float:
-        """Where the column of numbers begins."""
+        """The left edge of the column of numbers."""
         return self.plot[1] + 7
 
     @property
@@ -51,7 +51,7 @@ class Sheet:
 
 
 POINTS_PER_MM = 72 / 25.4
-# One and two columns of a journal.
+# The sheets that are one or two columns of a journal wide, by width in millimetres.
 SHEETS = {
     85: Sheet(width=85 * POINTS_PER_MM, plot=(87.0, 175.0), heading=7.5, text=6.5, small=6.0),
     180: Sheet(width=180 * POINTS_PER_MM, plot=(198.0, 408.0), heading=8.5, text=7.5, small=6.5),
@@ -89,7 +89,7 @@ class PlacedSection:
 class PlacedPanel:
     axis: Axis
     sections: list[PlacedSection]
-    has_axis: bool  # False if no figure is on it
+    has_axis: bool  # False if no row is placed on the shared axis
     bottom: float  # where its axis begins
 
 

@@ -1,4 +1,4 @@
-"""Names of chart files, which say what the files show, their width, their axis and their format.
+"""Names of chart files, which state what a file shows, its width, its axis and its format.
 
 `chart.180mm.svg` shows all questions, `chart-part2.85mm.max.pdf` the second part of a long survey,
 `chart-q3.85mm.png` one question, and `comparison-17.180mm.svg` a comparison.
@@ -25,7 +25,7 @@ AXIS_MAX = "max"
 class ChartName:
     stem: str  # "chart-q3"
     width: int  # in millimetres
-    ends_at_data: bool  # the axis ends at the greatest value instead of 100 %
+    ends_at_data: bool  # whether the axis ends near the greatest value instead of at 100 %
     file_format: str
 
     @property
@@ -34,7 +34,7 @@ class ChartName:
 
     @property
     def subject(self) -> str:
-        """The part after the kind, such as q3, part2 or 17; empty for all questions."""
+        """The part after the kind, such as q3, part2 or 17; an empty string for all questions."""
         return self.stem.partition("-")[2]
 
     @property
@@ -44,12 +44,12 @@ class ChartName:
 
     @property
     def part(self) -> str:
-        """The question or part of a breakdown; empty for the whole comparison."""
+        """The question or part of a breakdown, or an empty string for the whole comparison."""
         return self.subject.partition("-")[2]
 
 
 def read_name(name: str) -> ChartName | None:
-    """Read the name of a chart; None if no chart has such a name."""
+    """Read the name of a chart; return None if no chart can have this name."""
     found = _NAME.fullmatch(name)
     if found is None or found["format"] not in FORMATS or int(found["width"]) not in SHEETS:
         return None
@@ -62,13 +62,13 @@ def read_name(name: str) -> ChartName | None:
 
 
 def read_part(text: str) -> int | None:
-    """Read the number of a part: 1 for an empty text, 2 for "part2"; None for other texts."""
+    """Return the number of a part: 1 for an empty string, 2 for "part2", None for other strings."""
     found = _PART.fullmatch(text)
     return (int(found[1]) if found[1] else 1) if found else None
 
 
 def write_name(*, stem: str, width: str, axis: str, file_format: str) -> str | None:
-    """Write the name of the chart chosen in a form; None if there is no such chart."""
+    """Write the name of the chart chosen in a form; return None if no chart can have it."""
     end = ".max" if axis == AXIS_MAX else ""
     name = f"{stem}.{width}mm{end}.{file_format}"
     return name if axis in ("", AXIS_MAX) and read_name(name) is not None else None

@@ -1,7 +1,7 @@
 """Draw one question or all questions, with options as rows and a mean on a separate scale.
 
-A long survey makes several pictures, each of which fits on a page of a journal. Pictures break
-between the same questions at both widths, so each picture has one name.
+The chart of a long survey is divided into several pictures, each of which fits on a page of a
+journal. The division is the same for both widths, so each part always shows the same questions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def divide_blocks(blocks: Sequence[Block]) -> list[list[Block]]:
 def make_figure(
     results: Results, blocks: Sequence[Block], *, ends_at_data: bool, part: tuple[int, int] = (1, 1)
 ) -> Figure:
-    """Make the figure of some questions; `part` is its number and the number of parts."""
+    """Make the figure of some questions; `part` is the figure's number and the number of parts."""
     sections = tuple(_make_section(block, numbered=len(blocks) > 1) for block in blocks)
     rows = [row for section in sections for row in section.rows]
     shares = [row.high for row in rows if row.axis is None and row.high is not None]
@@ -91,7 +91,7 @@ def _list_notes(results: Results, blocks: Sequence[Block], rows: Sequence[Row]) 
 
 
 def _describe_reports(results: Results, blocks: Sequence[Block]) -> str:
-    """Say how many reports there are; for random subsets, how many for each question."""
+    """Say how many reports there are and, for random subsets, the range of reports per question."""
     total = results.snapshot.total
     if blocks and all(block.is_declared for block in blocks):
         return f"{whole(total)} reports, with answers sent as they are"
@@ -132,7 +132,7 @@ def make_row(row: BlockRow) -> Row:
 
 
 def list_menu(results: Results) -> list[tuple[str, str]]:
-    """List a survey's charts by the beginning of the file's name and what the chart shows."""
+    """List each chart of a survey with the start of its file name and what the chart shows."""
     blocks = list_blocks(results)
     parts = divide_blocks(blocks)
     menu = []

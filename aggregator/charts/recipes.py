@@ -18,7 +18,7 @@ from aggregator.results.blocks import Block, list_blocks
 from aggregator.results.display import Results
 from aggregator.simulation.truth import known_truth
 
-# Increased whenever the same results give a different picture.
+# This is increased whenever the same results would give a different picture.
 VERSION = 2
 _NUMBER = re.compile("[0-9]{1,15}")
 NO_FIGURE = (
@@ -39,7 +39,7 @@ def _find_inputs(results: Results, name: str) -> str | None:
         if block is None:
             return None
         _check(block)
-    # Besides the results, a chart depends on whether the survey is a demo or a rehearsal.
+    # A chart also depends on whether the survey is a demo or a rehearsal.
     truth = sorted(known_truth(results.wave.survey).items())
     return f"{VERSION} {results.wave.survey.rehearsal} {truth}"
 
@@ -61,7 +61,7 @@ def _render(results: Results, name: str) -> bytes:
 
 
 def _find_part(chart: ChartName, parts: int) -> int | None:
-    """Return which part of all questions a chart shows; None if it shows one question."""
+    """Return the number of the part that a chart shows; return None if its name names no part."""
     part = read_part(chart.subject)
     return part if part is not None and part <= parts else None
 

@@ -1,4 +1,4 @@
-"""Draw a placed figure as SVG on white, without a title, with letters as text, readable in grey."""
+"""Draw a placed figure as SVG on white: no visible title, letters kept as text, legible in grey."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from aggregator.charts.layout import (
 )
 
 NAMESPACE = "http://www.w3.org/2000/svg"
-# PDF and PNG files use the first font, from aggregator/typesetting; all have equal widths.
+# PDF and PNG files use the first font, from aggregator/typesetting. The first three fonts have
+# equal widths.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WHITE, INK, MUTED, GRID, REFERENCE, TRUTH = (
     "#ffffff",
@@ -37,7 +38,7 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def draw(layout: Layout) -> Element:
-    """Draw a figure as an SVG element; its size is in millimetres, positions are in points."""
+    """Draw a figure as an SVG element; its size is in millimetres, and positions are in points."""
     width, height = layout.sheet.width, layout.height
     size = [
         f"{side / POINTS_PER_MM:.3f}".rstrip("0").rstrip(".") + "mm" for side in (width, height)

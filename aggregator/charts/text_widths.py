@@ -1,4 +1,4 @@
-"""Text widths and line breaks in charts, computed quickly because no font is read.
+"""Text widths and line breaks in charts, computed quickly, without reading a font.
 
 The widths are those of Liberation Sans, Arial and Helvetica, which agree. Charts use the first
 font; programs that open an SVG file elsewhere may use one of the others.
@@ -24,8 +24,8 @@ _OTHERS = {
     "–": 556, "—": 1000, "‘": 222, "’": 222, "“": 333, "”": 333, "†": 556, "…": 1000,
     "≈": 549, "−": 584, "\u00a0": 278, "\u202f": 278, "×": 584, "·": 333, "ß": 611, "≥": 549,
 }  # fmt: skip
-_FULL = 1000  # of Chinese, Japanese and Korean letters, and of pictures
-_UNKNOWN = 720  # more than most letters of other scripts, so that nothing overlaps
+_FULL = 1000  # the width of Chinese, Japanese and Korean letters and of emoji
+_UNKNOWN = 720  # wider than most letters of other scripts, so that nothing overlaps
 _BOLD = 1.09
 
 
@@ -48,12 +48,12 @@ def _find_known(letter: str) -> int | None:
 
 
 def measure(text: str, *, size: float, bold: bool = False) -> float:
-    """Return the width of a text in points."""
+    """Return the width of text in points."""
     return sum(map(_width_of, text)) * size / 1000 * (_BOLD if bold else 1)
 
 
 def wrap(text: str, *, width: float, size: float, bold: bool = False) -> list[str]:
-    """Break a text into lines, between words wherever possible."""
+    """Break text into lines, between words wherever possible."""
     lines: list[str] = []
     for word in _list_words(text, width=width, size=size, bold=bold):
         joined = f"{lines[-1]} {word}" if lines else word
@@ -65,7 +65,7 @@ def wrap(text: str, *, width: float, size: float, bold: bool = False) -> list[st
 
 
 def _list_words(text: str, *, width: float, size: float, bold: bool) -> Iterator[str]:
-    """Yield the words of a text; words wider than a line come in parts."""
+    """Yield the words of a string; a word that is wider than a line is split into parts."""
     for word in re.split(r"[ \t\r\n]+", text.strip(" \t\r\n")):
         rest = word
         while measure(rest, size=size, bold=bold) > width and len(rest) > 1:

@@ -64,10 +64,10 @@ def analyse_table(
     planned: int = 0,
     times: Sequence[float] = (),
 ) -> TwoQuestionsResult:
-    """Compare the share of Yes to the first indicator between the answers to the second.
+    """Compare the first indicator between people who say Yes and people who say No to the second.
 
-    `planned` counts the tests of all planned comparisons if this is one of them; `times` lists the
-    shown looks as fractions of the people expected.
+    `planned` is the number of tests of all planned comparisons if this is one of them, otherwise 0.
+    `times` lists the shown looks as fractions of the people expected.
     """
     variables = [indicator.variable for indicator in indicators]
     together = Together(family=max(planned, 1), looks=len(times))
@@ -113,7 +113,8 @@ def analyse_regression(
 ) -> RegressionResult:
     """Regress Yes to the first indicator on the others.
 
-    `planned` and `times` are those of `analyse_table`; `after_each` is called after each interval.
+    `planned` and `times` have the same meaning as in `analyse_table`; `after_each` is called after
+    each interval.
     """
     predictors = indicators[1:]
     own = sum(map(_count_tests, predictors))
@@ -153,7 +154,7 @@ def analyse_regression(
 
 
 def count_planned(manifest: Manifest) -> int:
-    """Count the intervals and tests of all planned comparisons, which hold simultaneously."""
+    """Count the intervals and tests that hold simultaneously for all planned comparisons."""
     return sum(
         1 if is_table(names) else sum(map(_count_tests, find_indicators(manifest, names[1:])))
         for names in manifest.planned_comparisons
@@ -161,7 +162,7 @@ def count_planned(manifest: Manifest) -> int:
 
 
 def _count_tests(predictor: Indicator) -> int:
-    """Count the tests of a predictor: its coefficients and, if there are several, a joint test."""
+    """Count a predictor's tests: one per coefficient and, if there are several, a joint test."""
     coefficients = len(_name_terms(predictor))
     return coefficients + (coefficients > 1)
 
@@ -204,8 +205,8 @@ def analyse_pairs(
 ) -> PairsResult:
     """Test every pair of these indicators, with p-values adjusted for the number of pairs.
 
-    Pairs that cannot be tested, or whose questions fewer than `minimum` people were asked, are
-    listed with the reason. `after_each` is called once per PAIRS_AT_ONCE pairs.
+    Pairs that cannot be tested are listed with the reason. So are pairs of questions that fewer
+    than `minimum` people were asked. `after_each` is called once per PAIRS_AT_ONCE pairs.
     """
     tested: list[tuple[Indicator, Indicator, NDArray[np.int64]]] = []
     untested: list[UntestedPair] = []
@@ -264,7 +265,7 @@ def _find_obstacle(
     *,
     crosses_blocks: bool,
 ) -> str:
-    """Name a reason not to test a pair, other than too few people; empty if there is none."""
+    """Name a reason not to test a pair, other than too few people, or return an empty string."""
     if prod(one.variable.size for one in pair) > MAX_CELLS:
         return LARGE
     if decide(manifest, *pair):
@@ -276,7 +277,7 @@ def _find_obstacle(
 
 
 def _find_sign(first: Indicator, second: Indicator, table: NDArray[np.int64]) -> int | None:
-    """Whether people who answered both questions say Yes to both more often than by chance."""
+    """Return whether people who answered both say Yes to both more often than by chance."""
     if max(len(first.levels), len(second.levels)) > 2:
         return None
     variables = [first.variable, second.variable]

@@ -160,10 +160,10 @@ def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -
 def find_through_batch(
     *, manifest: Manifest, snapshot: Snapshot, kind: str, names: Sequence[str]
 ) -> int:
-    """Return the last batch that a comparison reads, from the last look at its questions.
+    """Return the last batch that a comparison reads: the one of the last look at its questions.
 
     The comparison of all pairs waits for the close, because its p-values do not hold at several
-    looks. The open half of a closed wave is one look.
+    looks. The open half of a closed wave counts as one look.
 
     A table of two blocks counts people who were asked both. A look at either block could add fewer
     than K of them to the table, so NotComparable is raised until the last look.
@@ -204,7 +204,7 @@ def _check_groups(
 
 
 def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | None) -> str:
-    """Say why a declared group cannot be compared; empty if it can, or for scrambled answers."""
+    """Say why a declared group cannot be compared; return "" if it can or answers are scrambled."""
     if not indicator.is_known:
         return ""
     if not is_final:
@@ -235,7 +235,7 @@ def settle_answers(chosen: Sequence[Indicator], rows_file: RowsFile | None) -> l
 def _check_blocks(
     manifest: Manifest, chosen: Sequence[Indicator], rows_file: RowsFile | None
 ) -> None:
-    """Raise NotComparable if a comparison of several blocks could show too few people.
+    """Raise NotComparable if a comparison across blocks could reveal something about few people.
 
     Where each block has its own file, several questions of one block would reveal too much about
     which of its rows belong to people who were asked the other block.
@@ -265,7 +265,7 @@ def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> No
 
 
 def is_across_blocks(manifest: Manifest, indicators: Sequence[Indicator]) -> bool:
-    """Whether these indicators belong to several blocks of a random subset."""
+    """Return whether these indicators belong to several blocks of a random subset."""
     blocks = {one.symbol.block for one in indicators} - {None}
     return manifest.drawn is not None and len(blocks) > 1
 

@@ -1,4 +1,4 @@
-"""Claims are written down from the open half and tested together, once, on the sealed half."""
+"""Claims are based on the open half, and are tested together, once, on the sealed half."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class ClaimsChanged(Exception):
 class Claim:
     """The expectation that the outcome is more, or less, frequent in one group.
 
-    The comparison is with all other people, or with a percentage.
+    The group is compared with all other people or with a percentage.
     """
 
     names: tuple[str, str]  # the outcome, then the group
     is_higher: bool
-    than: int | None = None  # percent
+    than: int | None = None  # in percent
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Claim:
@@ -72,7 +72,7 @@ class Claim:
         return {"names": list(self.names), "is_higher": self.is_higher, "than": self.than}
 
     def is_about_the_same(self, other: Claim) -> bool:
-        """Whether both claims are about one figure, so that only one can be written down."""
+        """Return whether both claims are about one figure, so that only one can be written down."""
         if self.than is None and other.than is None:
             return set(self.names) == set(other.names)
         return self.names == other.names and None not in (self.than, other.than)
@@ -89,7 +89,7 @@ class Verdict(StrEnum):
 class JudgedClaim:
     """A claim and, once it is tested, its verdict; `p_value` is adjusted for all claims."""
 
-    number: int  # from 1
+    number: int  # counted from 1
     title: str
     comparison: Comparison | None = None
     verdict: Verdict = Verdict.WAITING
@@ -123,9 +123,9 @@ def add_claim(*, wave: Wave, claim: Claim) -> None:
 
 
 def _has_people(wave: Wave, group: Indicator) -> bool:
-    """Whether anybody in the open half is in a declared group."""
+    """Return whether anybody in the open half is in a declared group."""
     place = Columns.of(wave.description).places[group.place]
-    batches = wave.batches.values_list("counts", flat=True)  # of the open half alone
+    batches = wave.batches.values_list("counts", flat=True)  # only those of the open half
     return any(counts[place][code] for counts in batches for code in group.yes)
 
 
@@ -146,7 +146,7 @@ def stamp_claims(claims: Iterable[Claim]) -> str:
 
 
 def ask_to_open(*, wave: Wave, seen: str) -> None:
-    """Request the test of all claims on the sealed half; after the request, they cannot change.
+    """Request the test of all claims on the sealed half; from then on, the claims cannot change.
 
     `seen` is the stamp of the claims on the author's page.
     """
@@ -220,7 +220,7 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
         return replace(judged, verdict=Verdict.NOT_TESTED, problem=nobody)
     compares, problem = claim.than is None, _find_problem(result, claim)
     p_value = adjust_p(result.test.p_value, result.together)
-    # A share has only an interval.
+    # A share has an interval but no p-value.
     has_p = compares and not problem and shows_test(result)
     describe = describe_difference if compares else describe_share
     is_confirmed = is_confirmed_by(result, claim)
@@ -234,7 +234,7 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
 
 
 def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
-    """Whether the interval of the difference, or of the share, lies on the claimed side."""
+    """Return whether the interval of the difference, or of the share, lies on the claimed side."""
     if _find_problem(result, claim):
         return False
     if claim.than is None:
@@ -245,7 +245,7 @@ def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
 
 
 def _find_nobody(result: TwoQuestionsResult, claim: Claim, group: Indicator) -> str:
-    """Say which group of a claim has nobody in the sealed half; empty if both have people."""
+    """Say which group of a claim is empty in the sealed half, or return an empty string."""
     if not group.is_known:
         return ""  # membership is unknown; the interval allows for that
     first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))

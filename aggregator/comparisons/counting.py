@@ -30,6 +30,6 @@ def cross_tabulate_indicators(
 
 
 def find_masks(columns: Columns, indicators: Sequence[Indicator]) -> list[int]:
-    """Find the columns that say who was asked these indicators; none if everybody was."""
+    """Find the columns that say who was asked these indicators, or none if everybody was asked."""
     masks = (columns.masks[indicator.place] for indicator in indicators)
     return list(dict.fromkeys(mask for mask in masks if mask is not None))

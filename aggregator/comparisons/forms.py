@@ -30,12 +30,12 @@ from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
 CHOOSE_KIND = "Choose what to compare."
-# The form folds away the menus of further predictors.
+# The menus of further predictors are collapsed in the form.
 FIRST_PREDICTORS = 3
 
 
 class ComparisonForm(forms.Form):
-    """A choice of indicators; `names` holds it once the form is valid."""
+    """A form for choosing indicators; once it is valid, `names` holds the chosen ones."""
 
     kind: ClassVar[Kind]
     segments = 0  # the chosen number of profiles
@@ -60,7 +60,7 @@ class ComparisonForm(forms.Form):
                 menu.offer(offered, known=list_names(manifest))
 
     def takes(self, field: str, indicator: Indicator) -> bool:
-        """Whether a menu offers an indicator."""
+        """Return whether a menu offers an indicator."""
         return not indicator.is_number and not isinstance(indicator, Factor)
 
     def clean(self) -> None:
@@ -86,7 +86,7 @@ class ComparisonForm(forms.Form):
             self.names = names
 
     def read_names(self) -> list[str]:
-        """Return the names of the chosen indicators, the outcome first; none for all pairs."""
+        """Return the names of the chosen indicators, outcome first, or no names for all pairs."""
         return []
 
     def find_field(self, name: str) -> str | None:
@@ -128,7 +128,7 @@ class RegressionForm(ComparisonForm):
         return is_factor or super().takes(field, indicator)
 
     def read_names(self) -> list[str]:
-        """Return the outcome, then predictors in survey order, so that equal choices coincide."""
+        """Return the outcome, then the predictors in survey order, not in the order chosen."""
         chosen = {self.cleaned_data[name] for name in self._predictors} - {""}
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:

@@ -79,7 +79,6 @@ logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Comparison, lease=timedelta(minutes=6), pause=timedelta(seconds=30))
 find_comparisons_to_run = QUEUE.find_due
 KEPT_PER_WAVE = 100
-# The number of batches read together: 64 full batches of a hundred yes/no questions take 52 MB.
 GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
     "lost. Try again. If it fails again, ask the server’s administrator to look at the log."
@@ -133,7 +132,8 @@ def request_comparison(
             segments=segments,
             defaults={"planned": is_planned(manifest, kind, names)},
         )
-        # Workers request only planned comparisons, at moments that depend on reports.
+        # Requests by workers are not recorded: they are for planned comparisons, and when they are
+        # made depends on the reports.
         if created and is_asked:
             _record(wave.survey, comparison)
     if created:
@@ -164,7 +164,7 @@ def find_comparison(
 
 
 def is_planned(manifest: Manifest, kind: str, names: Sequence[str]) -> bool:
-    """Whether the author planned this comparison before the opening."""
+    """Return whether the author planned this comparison before opening the survey."""
     return kind == find_kind(names) and tuple(names) in manifest.planned_comparisons
 
 
@@ -190,13 +190,14 @@ def compute_again(comparison: Comparison) -> None:
                 leased_until=None,
             )
     except IntegrityError:
-        # After an upgrade, the same choice was requested again, so a row has this method already.
+        # After an upgrade, the same choice was requested again, so another row already has this
+        # method.
         stored.update(state=Comparison.State.FAILED, result=None, problem=OLDER_METHOD)
     comparison.refresh_from_db()
 
 
 def divides_by_groups(comparison: Comparison, manifest: Manifest) -> bool:
-    """Whether a comparison divides people by declared answers."""
+    """Return whether a comparison divides people by declared answers."""
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         return True
     return any(indicator.is_known for indicator in list_compared(comparison, manifest))
@@ -209,14 +210,14 @@ def list_compared(comparison: Comparison, manifest: Manifest) -> list[Indicator]
 
 
 def is_of_final_snapshot(comparison: Comparison) -> bool:
-    """Whether a comparison counts all reports of a closed wave."""
+    """Return whether a comparison counts all reports of a closed wave."""
     return comparison.wave.snapshots.filter(
         through_batch=comparison.through_batch, final=True
     ).exists()
 
 
 def withdraw(comparison: Comparison, *, problem: str) -> None:
-    """Drop a result that an earlier version computed by declared groups; store the reason."""
+    """Drop an earlier version's result that may no longer be shown, and store the reason."""
     Comparison.objects.filter(pk=comparison.pk).update(
         state=Comparison.State.FAILED, result=None, problem=problem
     )
@@ -232,7 +233,7 @@ def _drop_old(wave: Wave) -> None:
 
 
 def run_comparison(*, comparison_id: int) -> bool:
-    """Compute a comparison; False if nothing was due or another worker is computing it."""
+    """Compute a comparison; return False if nothing was due or another worker is computing it."""
     rows = Comparison.objects.select_related("wave").filter(pk=comparison_id)
     comparison = QUEUE.claim(rows, batches_counted=0)
     if comparison is None:
@@ -275,7 +276,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    # This is checked again, because an earlier version may have requested the comparison.
+    # The choice is checked again, because an earlier version may have requested the comparison.
     if is_claim:
         half = SealedHalf.objects.get(wave=comparison.wave_id)
         check_claim(manifest=manifest, names=comparison.names, half=half)
@@ -357,7 +358,7 @@ def compute_table(
 def _count_planned(comparison: Comparison) -> int:
     if comparison.kind == Comparison.Kind.CLAIM:
         half = SealedHalf.objects.get(wave=comparison.wave_id)
-        return count_possible_claims(len(half.claims), misses=1)  # all at once
+        return count_possible_claims(len(half.claims), misses=1)  # claims are tested all at once
     return count_planned(comparison.wave.description) if comparison.planned else 0
 
 
@@ -377,7 +378,7 @@ def _list_times(comparison: Comparison) -> list[float]:
 
 
 def _list_looks(comparison: Comparison) -> list[int]:
-    """List the numbers of reports at these looks, up to the comparison's look."""
+    """List the number of reports at each shown look before the close, up to the comparison's."""
     wave = comparison.wave
     if is_of_final_snapshot(comparison):
         return list_looks_before_close(wave)
@@ -408,7 +409,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
 
 
 def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFile) -> None:
-    """Raise TooFewToShow if figures about the question's groups and others reveal few people."""
+    """Raise TooFewToShow if the question's groups and others reveal figures about few people."""
     if find_levels(read_background(rows_file.chosen or []), question.name) is not None:
         return
     if rows_file.broken_down is None:
@@ -419,14 +420,14 @@ def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFil
 
 
 def compute_broken_down(wave: Wave, rows_file: RowsFile) -> list[str]:
-    """Compute which questions outside the rows are broken down; verification also calls this."""
+    """Compute which questions outside the file of rows are broken down, also for verification."""
     manifest = wave.description
     found, told = count_combinations(wave, manifest), list_told(wave)
     return list(find_broken_down(manifest, found, rows_file, told=told))
 
 
 def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestion | None:
-    """Find the declared question of a breakdown; None for other comparisons."""
+    """Return the declared question of a breakdown, or None for any other comparison."""
     if comparison.kind != Comparison.Kind.BREAKDOWN:
         return None
     declared = (one for one in manifest.questions if one.is_declared)

@@ -1,7 +1,8 @@
 """Find the answer that best predicts another, from the stored counts of all pairs.
 
-A rule says that people give the outcome the same answer as one other question, or the opposite
-answer. A rule that is right no more often than "always Yes" or "always No" predicts nothing.
+A rule says that people give the same answer to the outcome as to one other question, or the
+opposite answer. A rule that is right no more often than "always Yes" or "always No" predicts
+nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ Table = tuple[tuple[int, ...], ...]  # counts, with a row for each code of the o
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRule:
-    """One rule and the share of people for whom it is right; a constant has no predictor.
+    """One rule and the share of people for whom it is right; a constant rule has no predictor.
 
     `gain` is how much more often the rule is right than the better constant, and `least_gain` is
     the lower end of the interval of `gain`.
     """
 
     predictor: Indicator | None
-    says_same: bool  # of a constant: whether it says Yes
+    says_same: bool  # for a constant rule: whether it says Yes
     share: float
     low: float
     high: float
@@ -51,7 +52,7 @@ class RankedRule:
 class Ranking:
     """The rules about an outcome, the best first; those that are not shown come last.
 
-    These are the better of the two rules of each predictor, and the better constant.
+    The rules are the better one of each predictor's two rules, and the better constant.
     """
 
     outcome: Indicator
@@ -65,10 +66,10 @@ class Ranking:
 
     @property
     def best(self) -> RankedRule | None:
-        """The best rule whose estimate beats the better constant; None if no rule does.
+        """The best rule whose estimate beats the better constant, or None if no rule does.
 
-        It must beat the constant among people with both answers, and also the constant's share on
-        pages, which may describe more people.
+        The rule must beat the constant among people who answered both questions. It must also beat
+        the share of the constant that pages show, which may describe more people.
         """
         better = (rule for rule in self.rules if rule.is_shown and rule.gain > 0)
         return next((rule for rule in better if rule.share > self.constant.share), None)
@@ -82,7 +83,7 @@ def list_outcomes(manifest: Manifest) -> list[Indicator]:
 def rank_rules(
     result: PairsResult, manifest: Manifest, outcome: Indicator, *, times: Sequence[float]
 ) -> Ranking | None:
-    """Rank the rules about an outcome; None if no pair with the outcome has counts.
+    """Rank the rules about an outcome; return None if no pair with the outcome has counts.
 
     `times` lists the looks before the close, as fractions of the people expected.
     """
@@ -97,7 +98,7 @@ def rank_rules(
         _describe_rule(table, outcome, by_name[name], level=level) for name, table in tables.items()
     ]
     rules.append(_describe_constant(max(tables.values(), key=_count), outcome, level=level))
-    # With equal shares, the constant is as good and simpler.
+    # If shares are equal, the constant comes first, because it is as good and simpler.
     rules.sort(key=lambda rule: (not rule.is_shown, -rule.share, rule.predictor is not None))
     apart = [pair.indicators for pair in result.untested if outcome.name in pair.indicators]
     return Ranking(

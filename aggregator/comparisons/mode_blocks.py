@@ -62,7 +62,7 @@ def _build_side(name: str, result: QuestionResult) -> BlockRow:
 
 
 def _build_difference(pair: ModeComparison, *, key: str) -> BlockRow:
-    """Show the difference of the two shown shares."""
+    """Show the difference between the two shown shares."""
     found = pair.difference
     coins, browser = (result.shown[0].displayed or 0.0 for result in (pair.coins, pair.browser))
     number = write_points(subtract_shown(coins, browser))

@@ -1,10 +1,10 @@
 """Open a sealed half: a worker records its claims outside the database and then tests them.
 
 A restored backup may lack the test, but the survey's owner remembers its result. Before anything
-shows the sealed reports, a key of the claims and of these reports is therefore written to the file
-of the wave in the folder that counts draws (aggregator.releases.counters). From then on, only
+shows the sealed reports, a key made from the claims and these reports is therefore written to the
+wave's file in the folder that counts draws (aggregator.releases.counters). From then on, only
 claims with this key are tested. Their test always gives the same result, even if a worker died
-during an earlier one.
+during an earlier test.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ def find_halves_to_open() -> QuerySet[SealedHalf]:
 
 
 def open_half(*, wave_id: int) -> bool:
-    """Open a half and request the tests of its claims, or say why not.
+    """Open a half and request the tests of its claims, or store why this is impossible.
 
-    Returns False if no half waits, this server has no folder for releases, or recording failed.
+    Returns False if no half is waiting, this server has no folder for releases, or recording
+    failed.
     """
     waiting = find_halves_to_open().filter(wave=wave_id)
     if settings.RELEASES is None or not waiting.exists():
@@ -103,7 +104,7 @@ def _request_tests(half: SealedHalf, *, through_batch: int) -> None:
 
 
 def find_other_tests(path: Path, key: str) -> bool:
-    """Whether the file records only tests with other keys. May raise OSError."""
+    """Return whether the file is damaged or records only other tests; may raise OSError."""
     try:
         recorded = read_keys(path)
     except DamagedFile:

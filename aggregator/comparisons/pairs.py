@@ -1,6 +1,6 @@
 """For each pair of questions, count each combination of codes in one pass over all batches.
 
-Each code of a question except the first becomes a row of bits. The reports that show two codes are
+Each code of a question except the first becomes a row of bits. The reports that have two codes are
 then counted for all pairs of rows at once, 64 reports per word.
 """
 
@@ -83,7 +83,7 @@ class PairCodes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairTables:
-    """For all pairs, the counts of reports that show each combination of codes."""
+    """The number of reports with each combination of codes, for all pairs."""
 
     counts: PairCounts
     rows: dict[Source, range]
@@ -92,7 +92,8 @@ class PairTables:
     def count(self, first: Indicator, second: Indicator) -> NDArray[np.int64]:
         """Count the codes of two indicators over the reports that contain both.
 
-        Under an unset mask all codes are 0, so reports with two nonzero codes contain both.
+        All codes under an unset mask are 0, so reports with two nonzero codes contain both
+        indicators.
         """
         own, other = self._find_rows(first), self._find_rows(second)
         mask, other_mask = self.masks[first.place], self.masks[second.place]

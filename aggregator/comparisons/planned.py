@@ -1,6 +1,6 @@
-"""Planned comparisons, which are chosen before the opening and requested after the wave has ended.
+"""Planned comparisons, which are chosen before the survey opens and requested after the wave ends.
 
-The manifest names them. They are computed from the last snapshot, by the method in use.
+The manifest names them. They are computed from the last snapshot with the current method.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from surveys.models import Wave
 
 
 def find_waves_to_compare() -> QuerySet[Wave]:
-    """Find ended waves whose planned comparisons were not requested from the last snapshot."""
+    """Find ended waves whose planned comparisons were not all requested for the last snapshot."""
     last = Snapshot.objects.filter(
         wave=OuterRef("pk"),
         final=True,
@@ -65,7 +65,7 @@ def find_waves_to_compare() -> QuerySet[Wave]:
 def request_planned(*, wave_id: int) -> None:
     """Request the planned comparisons of an ended wave; existing requests do not change.
 
-    A comparison that a later version's stricter rules forbid is stored with its problem.
+    A comparison that a later version's stricter rules forbid is stored with the reason.
     """
     wave = Wave.objects.get(pk=wave_id)
     snapshot = newest_snapshot(wave)
@@ -95,7 +95,7 @@ class PlannedResult:
     """One planned comparison; `comparison` is None until it is requested, after the wave ends.
 
     `sentence` is the finding; it is empty until there is a result that may be used. `problem` says
-    why there will be none.
+    why there will be no such result.
     """
 
     title: str
@@ -107,7 +107,7 @@ class PlannedResult:
 
     @property
     def state(self) -> str:
-        """Either later (the wave has not ended), waiting, done or failed."""
+        """Either "later" (the wave has not ended), "waiting", "done" or "failed"."""
         if self.comparison is None:
             return "later"
         if self.comparison.state == Comparison.State.RUNNING:
@@ -116,7 +116,7 @@ class PlannedResult:
 
     @property
     def verdict(self) -> str:
-        """Whether two questions are related; empty without a result, or for a regression."""
+        """A sentence on whether two questions are related; empty for a regression or no result."""
         result = self.result
         return describe_verdict(result) if isinstance(result, TwoQuestionsResult) else ""
 
@@ -141,7 +141,7 @@ def find_rows(wave: Wave, *, through_batch: int) -> dict[tuple[str, ...], Compar
 
 
 def _explain_missing(results: Results) -> str:
-    """Say why a planned comparison of a closed wave was not requested; empty if it will be."""
+    """Say why a planned comparison of a closed wave was not requested; return "" if it will be."""
     try:
         check_people(results.manifest, results.snapshot)
     except NotComparable as error:

@@ -1,4 +1,4 @@
-"""Whether the figures of a comparison are precise enough to show, as on the results page."""
+"""Decide whether figures of a comparison are precise enough to show, as on the results page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from privacy.associations.two_questions import AssociationEstimate
 from privacy.level import Z_95
 from surveys.planning.figures import WIDEST
 
-# A ratio whose interval is wider than this factor says next to nothing.
+# A ratio says next to nothing if its interval's upper end is more than this many times the lower
+# end.
 WIDEST_FACTOR = 50.0
 
 
@@ -46,7 +47,7 @@ def rate_profile(profile: Profile) -> Reliability:
 
 
 def rate_term(term: Term) -> Reliability:
-    """Rate a predictor by its odds ratio and by the wider of its adjusted shares."""
+    """Rate a predictor by its odds ratio and by the wider interval of its two adjusted shares."""
     assert term.adjusted is not None
     if not _is_shown(term.odds_ratio_low, term.odds_ratio_high):
         return Reliability.NOT_SHOWN

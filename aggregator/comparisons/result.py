@@ -1,6 +1,6 @@
 """The result of a comparison, a frozen object from which JSON, pages and files are made.
 
-There is one class for each kind of comparison. Nothing here is computed or worded.
+There is one class for each kind of comparison. Nothing here is computed or put into words.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ INTERCEPT = "intercept"
 
 
 class TooFewToShow(Exception):
-    """Too few people, or none, are behind the result. The message says what to choose instead."""
+    """The result would be about too few people, or none. The message says what else to choose."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,18 +46,18 @@ class Together:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoQuestionsResult:
-    """The difference of the outcome between people with Yes and with No to the group question.
+    """The difference in the outcome between the Yes and the No answers to the group question.
 
-    `share_first` is the share of Yes to the outcome among people with Yes to the group,
-    `share_second` among those with No. The four tables have one row for each category of the
-    outcome and one column for each category of the group.
+    `share_first` is the share of Yes to the outcome among people who said Yes to the group
+    question; `share_second` is this share among people who said No. The four tables have one row
+    for each category of the outcome and one column for each category of the group.
     """
 
     n: int
     together: Together
     contradiction: Contradiction
-    # Set only if the outcome is a number. Then a share of 0 is a mean at the first end of the
-    # range, and a share of 1 is a mean at the second end.
+    # This is set only if the outcome is a number. Then a share of 0 stands for a mean at the first
+    # end of the range, and a share of 1 for a mean at the second end.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
     counts: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[float, ...], ...]
@@ -104,8 +104,8 @@ class TwoQuestionsResult:
 class Term:
     """One coefficient of a regression, with the ends of its profile-likelihood interval.
 
-    `name` is "intercept", "q2=1" for an indicator, "q5.all=2-0" for the code 2 of a factor against
-    the reference 0, and "q3.points" for a trend. `adjusted` is None for the intercept.
+    `name` is "intercept", "q2=1" for an indicator, "q5.all=2-0" for code 2 of a factor against
+    reference 0, and "q3.points" for a trend. `adjusted` is None for the intercept.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Term:
 
     @property
     def indicator(self) -> str:
-        """The predictor's name; empty for the intercept."""
+        """The predictor's name, or an empty string for the intercept."""
         return "" if self.name == INTERCEPT else self.name.partition("=")[0]
 
     @property
@@ -131,7 +131,7 @@ class Term:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The answer of a factor, and the reference; empty for other coefficients."""
+        """A factor's answer and its reference, or an empty tuple for other coefficients."""
         _, _, contrast = self.name.partition("=")
         return tuple(_read_answer(text) for text in contrast.split("-")) if "-" in contrast else ()
 
@@ -187,8 +187,8 @@ class PairTest:
     n: int
     # Reports by pair of codes, if both questions are scrambled with two codes; otherwise None.
     counts: tuple[tuple[int, ...], ...] | None
-    # It is 1 if Yes to both is more frequent than by chance, and otherwise 0; None if either has
-    # more answers.
+    # This is 1 if people say Yes to both more often than by chance, otherwise 0. It is None if
+    # either question has more than two answers.
     more_often_together: int | None = field(metadata={STORED_AS: "together"})
     method: str
     statistic: float | None

@@ -71,14 +71,14 @@ class EstimateLine:
 
 
 def is_warned_of(results: Results) -> bool:
-    """Whether the results page warns about the reports, so that no result may be taken as valid."""
+    """Return whether the results page warns about the reports, so that no result can be trusted."""
     return bool(results.alarms) or (not results.wave.survey.demo and bool(describe_burst(results)))
 
 
 def name_planned(together: Together, planned: int) -> str:
     """Name what a planned comparison's simultaneous intervals cover.
 
-    A planned regression has several tests.
+    A planned regression may have several tests, so there may be more tests than comparisons.
     """
     return "planned comparisons" if together.family == planned else "planned tests"
 
@@ -101,9 +101,9 @@ def describe_standing(
 ) -> str:
     """Say what a result may be used for.
 
-    `is_whole` says whether it counts all reports of an ended wave, and `is_warned` whether the
-    results page warns about the reports. `planned` is the number of planned comparisons for a
-    planned one, and otherwise 0.
+    `is_whole` says whether the result counts all reports of an ended wave, and `is_warned` says
+    whether the results page warns about the reports. `planned` is the number of planned comparisons
+    if this is one of them, otherwise 0.
     """
     if planned and not is_whole:
         return PLANNED_STILL_OPEN if wave.is_open else PLANNED_BEFORE_THE_END
@@ -125,7 +125,7 @@ def describe_all(results: Results) -> str:
 
 
 def describe_impossible(standing: ComparisonStanding) -> str:
-    """Say why the results must not be used; empty if they may be used."""
+    """Say why the results must not be used, or return an empty string if they may be used."""
     if not standing.is_impossible:
         return ""
     if not standing.alarms:
@@ -136,7 +136,7 @@ def describe_impossible(standing: ComparisonStanding) -> str:
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
-    """Write Q1 by Q2, Q1 explained by Q2, All pairs of questions, or 2 profiles of Q1 and Q2."""
+    """Write a title such as "Q1 by Q2", "Q1 explained by Q2" or "2 profiles of Q1 and Q2"."""
     if comparison.kind == Comparison.Kind.SEGMENTS:
         labels = [one.label for one in find_indicators(manifest, comparison.names)]
         return f"{comparison.segments} profiles of {join_list(labels)}"
@@ -147,7 +147,7 @@ def describe_title(manifest: Manifest, comparison: Comparison) -> str:
 
 
 def write_p_value(p: float) -> str:
-    """Write about two significant digits; a small p-value is never written as zero."""
+    """Write a p-value with about two significant digits, but never as zero."""
     if p < 0.0001:
         return "< 0.0001"
     if p < 0.01:
@@ -158,19 +158,19 @@ def write_p_value(p: float) -> str:
 def adjust_p(p: float, together: Together) -> float | None:
     """Adjust a p-value so that it is at most .05 where the interval excludes the null value.
 
-    This uses Bonferroni's method. With several looks, it returns None, because
-    only the interval is valid then.
+    This uses Bonferroni's method. If results were watched at looks, the function returns None,
+    because only the interval is valid then.
     """
     return None if together.looks else min(1.0, together.family * p)
 
 
 def subtract_shown(first: float, second: float, *, digits: int = 0) -> float:
-    """Subtract two shares as shown, so that readers get the same difference."""
+    """Subtract two shares as shown, so that readers who subtract them get the same difference."""
     return round(100 * first, digits) - round(100 * second, digits)
 
 
 def write_points(number: float, digits: int = 0) -> str:
-    """Write 10 points, or 1 point."""
+    """Write "10 points" or "1 point"."""
     text = write_number(number, digits)
     return f"{text} point{'' if text in ('1', MINUS + '1') else 's'}"
 
@@ -178,7 +178,7 @@ def write_points(number: float, digits: int = 0) -> str:
 def write_end(value: float, *, digits: int = 0, beside: float = 0.0) -> str:
     """Write an interval's end, with more digits if it would be rounded to `beside`.
 
-    `beside` is the value of no difference: 0, or 1 for a ratio.
+    `beside` is the value that means no difference: 0, or 1 for a ratio.
     """
     text = write_number(value, digits)
     while value != beside and digits < 6 and float(f"{value:.{digits}f}") == beside:
@@ -188,7 +188,7 @@ def write_end(value: float, *, digits: int = 0, beside: float = 0.0) -> str:
 
 
 def write_p(p: float) -> str:
-    """Write p = 0.012 without a line break."""
+    """Write a p-value such as "p = 0.012", without a line break."""
     text = write_p_value(p)
     phrase = text if text.startswith("<") else f"= {text}"
     return f"p {phrase}".replace(" ", "\N{NO-BREAK SPACE}")

@@ -33,7 +33,7 @@ from aggregator.results.snapshots import (
 from surveys.comparing.indicators import list_names
 from surveys.manifest.manifest import Manifest
 
-# The first method that compares only groups and blocks as the file of rows allows.
+# The first method version that compares groups and blocks only as the file of rows allows.
 FIRST_WITH_ROWS_FILE = 11
 
 
@@ -45,7 +45,7 @@ class ComparisonStanding:
     result: ComparisonResult | None
     fixed_end: bool
     is_newest: bool
-    # How many comparisons were planned before opening, if this is one; otherwise 0.
+    # The number of comparisons planned before opening if this is one of them, otherwise 0.
     planned: int
     alarms: tuple[str, ...]  # names of questions in alarm
     breakdown: BreakdownResult | None = None  # the result of a breakdown
@@ -64,17 +64,18 @@ class ComparisonStanding:
 
 
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
-    """Whether this version knows the kind, and the survey has all the indicators.
+    """Return whether this version knows the comparison's kind and the survey has its indicators.
 
-    It is False for breakdowns, because they have other pages.
+    The function returns False for breakdowns, because they have other pages.
     """
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= list_names(manifest)
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
-    """Read the result and its wave's present state, which decides which test is valid.
+    """Read the result and the present state of its wave, which decides which test is valid.
 
-    A stored result that this version cannot read is queued again, so that the sweep finds it.
+    A comparison whose stored result this version cannot read is queued again, so that the sweep
+    finds it.
     """
     wave = comparison.wave
     manifest = wave.description
@@ -112,13 +113,13 @@ def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | N
 
 
 def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
-    """Say why an earlier version's result is no longer shown; empty if it is shown.
+    """Say why an earlier version's result is no longer shown, or return an empty string if it is.
 
     Earlier versions compared groups of open waves, groups that no file of rows has, and any two
     blocks that enough people were asked.
     """
     if comparison.kind == Comparison.Kind.CLAIM:
-        return ""  # the groups of both halves were checked at the draw
+        return ""  # the groups of both halves were checked when the halves were drawn
     by_groups = divides_by_groups(comparison, manifest)
     if by_groups and not _is_of_half(comparison) and not is_of_final_snapshot(comparison):
         return GROUPS_AFTER_CLOSE
@@ -129,7 +130,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
 
 
 def _is_of_half(comparison: Comparison) -> bool:
-    """Whether an open half allows this (all pairs without groups, or a table of large groups)."""
+    """Return whether an open half allows it: pairs without groups, or a table of large groups."""
     if comparison.kind == Comparison.Kind.TABLE:
         through_batch = comparison.through_batch
         return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None
@@ -140,7 +141,7 @@ def _is_of_half(comparison: Comparison) -> bool:
 
 
 def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
-    """Whether a snapshot shows the comparison's questions as of the comparison's batch."""
+    """Return whether a snapshot shows the comparison's questions as of the comparison's batch."""
     looks = find_looks(
         manifest=comparison.wave.description,
         snapshot=snapshot,

@@ -38,7 +38,7 @@ INFINITIES = ("inf", "-inf")
 
 
 class UnreadableResult(Exception):
-    """The stored JSON is no result in this version's format, so it must be computed again."""
+    """The stored JSON is not in this version's format, so the comparison must be computed again."""
 
 
 def write_result(result: StoredResult) -> dict[str, Any]:

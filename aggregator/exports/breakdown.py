@@ -61,7 +61,7 @@ def respond_with_breakdown(
 def _write_rows(
     results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
 ) -> Iterator[bytes]:
-    # These cells are the same in every row: the source of the data, and the dividing question.
+    # These cells are the same in every row: the source of the data and the groups' question.
     head: dict[str, Cell] = {
         **list_wave_cells(results.wave),
         "through_batch": comparison.through_batch,
@@ -92,7 +92,7 @@ def _list_group_cells(
 
 
 def _find_codes(results: Results) -> dict[str, dict[int, int | None]]:
-    """Map the codes in batches to those in reports.csv, for each symbol."""
+    """For each symbol, map the codes in batches to the codes in reports.csv."""
     return {
         column.symbol.name: {sent: code.written for code in column.codes for sent in code.sent}
         for column in list_columns(results.manifest)

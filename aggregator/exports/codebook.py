@@ -1,4 +1,4 @@
-"""codebook.csv: what every column and every code of reports.csv means, one row for each code.
+"""codebook.csv explains every column and every code of reports.csv, in one row for each code.
 
 Its last rows explain the column `reliability` of estimates.csv.
 """
@@ -44,7 +44,7 @@ WITHOUT_ANSWER: Mapping[CodeKind, str] = {
 NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question also have this code; {gate} shows how many"
 )
-# The only column of estimates.csv with codes, which follow from a rule.
+# The only column of estimates.csv that contains codes; a rule determines them.
 RELIABILITY_COLUMN = "reliability"
 RELIABILITIES: Mapping[Reliability, str] = {
     Reliability.PUBLISHABLE: (
@@ -83,13 +83,13 @@ class CodebookRow:
 
     manifest: Manifest
     column: ReportColumn
-    short_label: str  # of the question
+    short_label: str  # the question's short label
     gate: str  # the column that says whether a "select several" was answered, or empty
     code: ReportCode
 
     @cached_property
     def mechanism(self) -> RandomizedResponse | None:
-        """How the code was randomized; None if it was not."""
+        """How the code was randomized, or None if it was not randomized."""
         is_sent = self.code.kind is not CodeKind.NOT_DRAWN
         has_mechanism = is_sent and self.column.symbol.threshold is not None
         return self.column.symbol.mechanism if has_mechanism else None
@@ -117,7 +117,7 @@ class CodebookRow:
 
     @property
     def scale(self) -> str:
-        """The answers that the device added up; empty if people chose the answer."""
+        """The answers that the device added up, or an empty string if people chose the answer."""
         question = self.column.question
         if question.score is None:
             return ""
@@ -186,11 +186,11 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
 }
 
 
-# Written only if questions have variables, so that files of earlier surveys do not change.
+# This is written only if questions have variables, so that files of earlier surveys do not change.
 LABEL_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "short_label": lambda row: row.short_label or None,
 }
-# Written only if the survey has scales, for the same reason.
+# This is written only if the survey has scales, for the same reason.
 SCALE_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "scale": lambda row: row.scale or None,
 }
@@ -232,7 +232,7 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
 
 
 def list_columns_of_rows(wave: Wave, manifest: Manifest) -> list[ReportColumn]:
-    """List the columns of all files of rows; before the choice, those of every question."""
+    """List the columns of all files of rows, or of all questions until the background is chosen."""
     rows_file = find_rows_file(wave)
     if rows_file is None or rows_file.chosen is None:
         return list_columns(manifest)

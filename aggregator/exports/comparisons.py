@@ -60,7 +60,7 @@ QUANTITY_COLUMNS = (
     "method",
     "reliability",
 )
-AS_IT_IS = "as_it_is"  # in place of the threshold of a declared group
+AS_IT_IS = "as_it_is"  # written in place of the threshold of a declared group
 PROFILE, LIKELIHOOD_RATIO = "profile_likelihood", "likelihood_ratio"
 BONFERRONI, HOLM = "bonferroni", "holm"
 BOOTSTRAP = "parametric_bootstrap"
@@ -72,7 +72,7 @@ class Quantity:
 
     section: str  # estimates, test, cells, coefficients, factors, pairs or profiles
     row: str
-    first: str  # the outcome, the first question of a pair, or that of a profile’s share
+    first: str  # the outcome, the first question of a pair, or the question of a profile’s share
     second: str  # the group, the predictor, or the second question of a pair
     quantity: str
     value: float | None
@@ -109,7 +109,7 @@ def _rows(
 
 
 def name_in_files(quantity: Quantity, manifest: Manifest) -> Quantity:
-    """Name a quantity's questions by their variables; the name of a row may contain two."""
+    """Name a quantity's questions by their variables; a row's name may contain two questions."""
     return replace(
         quantity,
         row=";".join(map(manifest.name_in_files, quantity.row.split(";"))),
@@ -138,10 +138,10 @@ def _list_data_cells(
         "thresholds": ";".join(
             AS_IT_IS if one.is_known else str(one.symbol.threshold) for one in chosen
         ),
-        # k and threshold of the symbol that shows whether a "select several" was answered
+        # The k and the threshold of the gate, which shows whether a "select several" was answered.
         "gates": ";".join(f"{gate.k}:{gate.threshold}" if gate else "" for gate in gates),
         "n": result.n,
-        # Empty unless the outcome is a number; a share of 0 is then a mean of the minimum.
+        # Both are empty unless the outcome is a number; then a share of 0 stands for the minimum.
         "outcome_minimum": lowest,
         "outcome_maximum": highest,
         "kind": comparison.kind,
@@ -184,7 +184,7 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
 
 
 def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
-    """List each estimate twice: unclipped with standard error, and most likely with interval."""
+    """List each estimate unclipped, with its standard error, and most likely, with its interval."""
     estimates: dict[str, AssociationEstimate] = {
         "share_where_group_yes": result.share_first,
         "share_where_group_no": result.share_second,

@@ -1,7 +1,8 @@
 """Write and name CSV files.
 
-They follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text cells and
-headers that a spreadsheet would run as a formula get an apostrophe; numeric cells never do.
+The files follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text
+cells and headers that a spreadsheet would run as a formula get an apostrophe; numeric cells never
+do.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ WAVE = ("survey", "data", "wave", "manifest_sha256")
 def list_wave_columns(
     find: Callable[[Row], Wave], names: Iterable[str] = WAVE
 ) -> dict[str, Callable[[Row], Cell]]:
-    """Return these columns for rows in which `find` finds the wave."""
+    """Return the named columns; `find` finds the wave that a row is about."""
 
     def read(name: str) -> Callable[[Row], Cell]:
         return lambda row: _WAVE_COLUMNS[name](find(row))
@@ -69,7 +70,8 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 def respond_with_csv(
     *, results: Results, kind: str, rows: Iterator[bytes]
 ) -> StreamingHttpResponse:
-    # Read the data before the response begins, so that a survey that is deleted now gives a 404.
+    # Read the first parts before the response begins, so that a survey deleted meanwhile gives a
+    # 404.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
     return attach(response, name_file(results=results, kind=kind))
@@ -84,7 +86,7 @@ def write_text(text: str) -> str:
 
 
 def write_cell(value: Cell) -> str:
-    """Write a cell, with numbers in full precision and never prefixed, and missing values empty."""
+    """Write a cell: numbers in full precision and never prefixed, missing values as empty text."""
     if value is None:
         return ""
     return write_text(value) if isinstance(value, str) else repr(value)

@@ -38,7 +38,7 @@ class EstimateRow:
         return self.results.find_look(self.question)
 
     def inner_end(self, level: float, end: Literal["low", "high"]) -> float | None:
-        """Return an end of the inner interval; None if there is none at this level."""
+        """Return an end of the inner interval at this level, or None if there is no interval."""
         for interval in self.estimate.intervals.inner:
             if interval.level == level:
                 return interval.low if end == "low" else interval.high

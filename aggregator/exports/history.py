@@ -1,4 +1,4 @@
-"""The words for each act in a survey's history, and history.csv. Acts have days, never times."""
+"""The text of each act in a survey's history, and history.csv. Acts have days, never times."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from surveys.history.recording import OWNER, PERSON
 from surveys.models import HistoryChanges, HistoryRow, Kind, Verb
 
 CHUNK = 500
-# Changes with these names hold numbers of accounts.
+# Changes with these names contain account numbers.
 PEOPLE = frozenset({PERSON, OWNER})
-# The actors of acts without an account.
+# The names shown as the actors of acts without an account.
 NOBODY: Mapping[str, str] = {Verb.ENDED: "its end", Verb.EXPIRED: "its date"}
 _VERBS: Mapping[str, str] = dict(Verb.choices)
 _KINDS: Mapping[str, str] = dict(Kind.choices)
@@ -27,7 +27,7 @@ A_COMMAND = "a command on the server"
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """A row of the history with what it refers to, as far as that still exists."""
+    """A row of the history with the changes and accounts that it refers to, if they still exist."""
 
     row: HistoryRow
     who: str
@@ -36,13 +36,13 @@ class Act:
 
     @property
     def what(self) -> str:
-        """Name the act in the words of pages: “changed: questions”."""
+        """Name the act as pages do, such as “changed: questions”."""
         verb = _VERBS.get(self.row.verb, self.row.verb)
         return f"{verb}: {_KINDS.get(self.row.kind, self.row.kind)}"
 
     @property
     def shown(self) -> list[tuple[str, str, str]]:
-        """List the changes as texts; missing values are empty texts."""
+        """List the changes as strings; missing values are empty strings."""
         return [
             (name.replace("_", " "), self._write(name, before), self._write(name, after))
             for name, before, after in self.changes
@@ -76,7 +76,7 @@ def write_value(value: Any) -> str:
 
 
 def find_rows(slug: str, *, verb: str = "") -> QuerySet[HistoryRow]:
-    """Find the rows of a survey, newest first; an end is recorded after its day."""
+    """Find the rows of a survey, newest day first, because an end is recorded after its day."""
     rows = HistoryRow.objects.filter(slug=slug).order_by("-day", "-number")
     return rows.filter(verb=verb) if verb else rows
 

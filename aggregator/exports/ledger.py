@@ -31,7 +31,7 @@ ROW_COLUMNS: Mapping[str, Callable[[Release, Manifest], Cell]] = {
     "public_from": lambda release, _: release.public_from.isoformat(),
     "library": lambda release, _: release.library,
 }
-# These columns are the same in every row.
+# These columns have the same values in every row.
 WAVE_COLUMNS: Mapping[str, Callable[[Account], Cell]] = {
     "cap": lambda account: account.cap / HUNDREDTHS,
     "spent": lambda account: account.spent / HUNDREDTHS,
@@ -47,7 +47,7 @@ WAVE_COLUMNS: Mapping[str, Callable[[Account], Cell]] = {
 
 
 def write_ledger(account: Account, manifest: Manifest) -> bytes:
-    """Write one row per release; columns about the wave are the same in every row."""
+    """Write one row per release; columns about the wave have the same values in every row."""
     of_wave = [read(account) for read in WAVE_COLUMNS.values()]
     rows = [write_row([*ROW_COLUMNS, *WAVE_COLUMNS])]
     rows += (

@@ -1,7 +1,7 @@
 """Pack rows of small numbers, several to a byte, so that sorting needs little memory and time.
 
-Packed rows sort like the rows of numbers. The numbers are the ranks of a column's cells, so the
-lines of a file are sorted as text.
+Packed rows sort in the same order as the rows of numbers. Each number is the rank of a cell in its
+column, so sorting packed rows sorts the lines of a file as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Packing:
         self.groups = tuple(_group_neighbours(sizes))
 
     def pack(self, read: Callable[[int], NDArray[np.uint8]], *, rows: int) -> NDArray[np.uint8]:
-        """Pack rows; `read` returns the numbers at one place of every row."""
+        """Pack rows; `read` returns the numbers at one place in every row."""
         packed = np.empty((rows, len(self.groups)), dtype=np.uint8)
         for byte, group in enumerate(self.groups):
             value = np.zeros(rows, dtype=np.uint8)
@@ -65,16 +65,16 @@ def as_keys(packed: NDArray[np.uint8]) -> NDArray[np.bytes_]:
 class LineColumn:
     """One column of lines: its possible cells, sorted as text, and the rank of each code's cell.
 
-    A column with a single cell needs no code.
+    A column with a single possible cell needs no code.
     """
 
     cells: tuple[bytes, ...]
-    place: int  # of the symbol among the codes of a report
+    place: int  # the symbol's position among the codes of a report
     ranks: NDArray[np.uint8]  # of each code's cell; an unknown code has an impossible rank
 
     @classmethod
     def of(cls, cells: Mapping[int, str], *, place: int) -> LineColumn:
-        """Make a column from the cell of every code as sent.
+        """Make a column from a mapping of each code as sent to its cell.
 
         Codes with the same cell share a rank; otherwise, the order of lines would reveal the codes.
         """
@@ -118,7 +118,7 @@ class Lines:
             yield _write_lines(packed[start : start + at_once], tables)
 
     def _write_table(self, group: Sequence[int]) -> NDArray[np.uint8]:
-        """Write the text of every value of one byte, padded with zero bytes."""
+        """Return the text for every value of one byte, padded with zero bytes."""
         texts = [b""]
         for index in group:
             end = b"\r\n" if index == len(self._columns) - 1 else b","

@@ -1,4 +1,4 @@
-"""releases.csv: noisy counts and figures of a protected survey that anyone may see."""
+"""releases.csv: the noisy counts and figures of a protected survey, which anyone may see."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_RULE = "chance named no answer that predicts it better"
 
 @dataclass(frozen=True, kw_only=True)
 class _Source:
-    """The source of one row; choices have no share, and unsure figures have no answer."""
+    """The source of one row; a chosen answer has no share, and unsure figures have no answer."""
 
     wave: Wave
     number: int
@@ -59,7 +59,7 @@ class _Source:
         is_point = self.question.described.has_points and self.row.is_authors
         if is_point:
             return self.row.text
-        return self.wave.description.name_in_files(self.row.key)  # a key driver’s is q1_same
+        return self.wave.description.name_in_files(self.row.key)  # for a key driver, q1_same
 
     @property
     def text(self) -> str | None:
@@ -125,7 +125,7 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
 
 
 def write_releases(wave: Wave, releases: Sequence[Release]) -> bytes:
-    """Write one row for every figure of these releases; only the header if there are none."""
+    """Write one row for every figure of these releases, or only the header if there are none."""
     rows = [write_row(COLUMNS)]
     figures = read_shown(releases, wave.description)
     for number, release in enumerate(releases, start=1):

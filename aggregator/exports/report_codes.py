@@ -1,8 +1,8 @@
 """The columns of reports.csv and the codes in its cells, assigned only here.
 
-Batches hold codes as sent. These count from 0, and "prefer not to say" and "not asked" follow the
-last answer. The file has codes for readers: scale points as people saw them, options numbered from
-1 as in rules, and negative codes, which no answer uses, for missing answers.
+Batches hold codes as sent, which count from 0; the codes of "prefer not to say" and "not asked"
+come after the last answer's code. The file has codes for readers: scale points as people saw them,
+options numbered from 1 as in rules, and negative codes, which no answer uses, for missing answers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class CodeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCode:
-    """One code of a column; `sent` are the codes in a batch that it stands for."""
+    """One code of a column, which stands for the codes `sent` in a batch."""
 
     sent: tuple[int, ...]
-    written: int | None  # None is an empty cell
+    written: int | None  # None for an empty cell
     kind: CodeKind
-    label: str  # the answer in the author's words; empty where there is no answer
+    label: str  # the answer in the author's words, or empty if there is no answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ def list_columns(
     """List the columns; each has one symbol of a report.
 
     With a background, these are the columns of the file of rows, which has the background's levels
-    and no other declared question. With a block, they are those of that block's own file.
+    and no other declared question. With a block, these are the columns of that block's own file.
     """
     questions = {question.name: question for question in manifest.questions}
     return [
@@ -117,7 +117,7 @@ def _list_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[Report
 
 
 def _pair_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[tuple[int, int, str]]:
-    """Yield each answer's code as sent, its code in the file, and its words."""
+    """Yield each answer's code as sent, its code in the file, and its text."""
     described, options = question.described, question.options
     if symbol.is_gate:
         yield 0, 1, "Answered"

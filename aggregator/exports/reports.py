@@ -19,7 +19,7 @@ from aggregator.models import Batch
 from aggregator.results.display import Results
 from surveys.formatting import join_list
 
-# Batches are read together up to this many reports; only packed rows are kept of all batches.
+# Batches are read together up to this many reports; between reads, only packed rows are kept.
 ROWS_AT_ONCE = 65_536
 MOST_NAMED = 6
 
@@ -39,7 +39,7 @@ class NotChosenError(Exception):
 
 
 class NoSuchRowsError(Exception):
-    """The wave has one file of rows and no files of blocks, or the other way round."""
+    """The wave has no file of rows with this number, or none without a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +63,8 @@ class RowsOfWave:
         """Write one row for each person, with all codes and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
-        lines are sorted as text, so each file is always the same. It shows neither batches nor who
-        answered when, and its rows cannot be joined to those of another file.
+        lines are sorted as text, so each file is always the same. A file shows neither batches nor
+        who answered when, and its rows cannot be joined to the rows of another file.
         """
         yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
         lines = _gather(self.results, self.columns, block=self.block)
@@ -95,11 +95,11 @@ class LinkToRows:
     query: str
     label: str
     people: int
-    contents: str  # Q2 to Q9 scrambled, with Q1 as background
+    contents: str  # "Q2 and Q3 scrambled, with Q1 as background"
 
 
 def list_links_to_rows(results: Results) -> list[LinkToRows]:
-    """List the files of rows with what they contain; none until the background is chosen."""
+    """List the files of rows with their contents, or none until the background is chosen."""
     rows_file = find_rows_file(results.wave) if results.has_rows else None
     if rows_file is None or rows_file.chosen is None:
         return []
@@ -129,15 +129,15 @@ def _describe_columns(columns: Sequence[ReportColumn]) -> str:
 
 
 def count_rows(results: Results, *, block: int | None = None) -> int:
-    """Count the people who have a row, which are all or those who were asked a block."""
+    """Count the people who have a row: everyone, or those who were asked a block."""
     if block is None:
         return results.snapshot.total
-    _, asked = results.snapshot.counts[block]  # of its mask
+    _, asked = results.snapshot.counts[block]  # the counts of the block's mask
     return int(asked)
 
 
 def list_blocks_with_rows(results: Results) -> list[int]:
-    """List the blocks asked of enough people to have a file of their own."""
+    """List the blocks that have a separate file because enough people were asked them."""
     return [
         block
         for block in range(results.manifest.block_count)
@@ -177,7 +177,7 @@ def _cells(column: ReportColumn) -> dict[int, str]:
 
 
 def find_batches(results: Results) -> list[BatchKey]:
-    """Find the batches behind a snapshot, without their content.
+    """Find the batches that a snapshot counts, without their content.
 
     All keys are read at once, because a cursor that stays open during a slow download would keep
     SQLite from shortening its log.

@@ -24,7 +24,7 @@ RECIPES: dict[str, Recipe] = {
 
 
 def find_recipe(name: str) -> Recipe | None:
-    """Return how a file of this name is made; None if there is no such kind of file."""
+    """Return how a file with this name is made, or None if there is no such kind of file."""
     if PurePath(name).suffix not in CONTENT_TYPES:
         return None
     return RECIPES.get(name.partition(".")[0].partition("-")[0])

@@ -39,7 +39,8 @@ from surveys.axis import SHARES, Axis, Whisker
 from surveys.formatting import percent, points, whole
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
-# A block with more rows or a longer question than this may break across printed pages.
+# A block with more rows than this, or more characters in its question, may break across printed
+# pages.
 MOST_ROWS_ON_PAPER = 20
 LONGEST_ON_PAPER = 600
 NOT_SHOWN = "not shown"
@@ -58,7 +59,7 @@ HIDDEN = "Small groups are not shown, nor are groups that would reveal them by s
 
 
 class RowKind(StrEnum):
-    """What a row shows."""
+    """The kind of figure that a row shows."""
 
     SHARE = "share"
     MEAN = "mean"
@@ -74,10 +75,10 @@ class BlockRow:
     kind: RowKind
     label: str
     among: str = ""  # the group that the row describes, unless its block names it
-    value: float | None  # as displayed: a fraction, or in the unit of a mean
+    value: float | None  # as displayed: a fraction, or a mean in its unit
     low: float | None
     high: float | None
-    axis: Axis = SHARES  # a mean's axis has ends in words
+    axis: Axis = SHARES  # the axis of a mean has labelled ends
     number: str  # "45 %", or empty
     range: str  # "39–51", or empty
     text: str  # "45 % (39–51)", or why there is no value
@@ -122,7 +123,7 @@ class Block:
     among: str = ""  # the group that most of its rows describe; empty for everyone
     asked: BlockRow | None = None  # the share of people who were asked, where a rule applies
     asked_text: str = ""  # "asked ≈ 95 (0–245)"
-    note: str = ""  # why there are no rows, or what they are
+    note: str = ""  # why there are no rows, or what the rows are
     warning: str = ""  # why the figures must not be used
     contradiction: bool = False
     alarm: bool = False
@@ -143,7 +144,7 @@ class Block:
 
     @property
     def caption(self) -> str:
-        """The note, or else whom the rows describe and whether they are several answers."""
+        """The note, or else whom the rows describe and whether several answers are possible."""
         several = SEVERAL if self.question.has_items else ""
         described = "; ".join(part for part in (self.among, several) if part)
         return self.note or described[:1].upper() + described[1:]
@@ -177,7 +178,7 @@ def list_blocks(
     """List a block for each question that people answer, in the order of the survey.
 
     `truth` is known only for a demo; its keys are `Estimand.key`. Public blocks cover only the
-    questions for everyone, and leave out their codes.
+    questions for everyone, and leave out details about codes.
     """
     manifest = results.manifest
     protected = {result.question.name: result for result in results.questions}
@@ -264,7 +265,7 @@ def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str
 def row_of_estimate(
     estimate: Estimate, *, usual: Among, truth: Mapping[str, float] = EMPTY
 ) -> BlockRow:
-    """Build the row of an estimate; the row names its group unless that is the `usual` one."""
+    """Build the row of an estimate; the row names its group unless the group is `usual`."""
     estimand = estimate.estimand
     shown, true_value = estimate.is_shown, truth.get(estimand.key)
     digits = digits_for(estimate)
@@ -310,7 +311,7 @@ def _find_axis(estimate: Estimate) -> Axis:
 
 
 def _write_asked(asked: Estimate) -> str:
-    """Write the estimated number of people who were asked: asked ≈ 95 (0–245)."""
+    """Write the estimated number of people who were asked, such as "asked ≈ 95 (0–245)"."""
     if not asked.is_shown or asked.displayed is None:
         return "asked: too uncertain to say"
     value, low, high = (

@@ -1,7 +1,7 @@
 """The results that a survey may show now, or the reason why it shows none.
 
-Pages, API, charts and exports all read results here, so the crowd is checked in
-one place and an estimate means the same everywhere.
+Pages, the API, charts and exports all read results here, so the crowd is checked in one place and
+an estimate means the same everywhere.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class GroupResult:
     text: str
     code: int
     count: int | None
-    share: float | None  # of all who were asked; None without a count, as are `low` and `high`
+    share: float | None  # of all who were asked; None without a count, like `low` and `high`
     low: float | None = None
     high: float | None = None
 
@@ -70,7 +70,7 @@ class DeclaredResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """The newest snapshot of a wave, read together with its manifest."""
+    """A snapshot of a wave, read together with the wave's manifest."""
 
     wave: Wave
     manifest: Manifest
@@ -79,8 +79,8 @@ class Results:
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
     fixed_end: bool  # the wave ended at a date or cap fixed in advance
     # Whether no other snapshot will ever be shown, because the wave is closed and counted. The
-    # snapshot need not be final: one that an earlier version showed stays if the final one has
-    # fewer reports than C.
+    # snapshot need not be final: a snapshot that an earlier version showed stays if the final
+    # snapshot has fewer reports than C.
     is_settled: bool
 
     def find_look(self, question: ManifestQuestion) -> int:
@@ -100,12 +100,12 @@ class Results:
 
     @property
     def is_one_look(self) -> bool:
-        """Whether nobody saw earlier results; otherwise there are no inner intervals."""
+        """Whether nobody saw earlier results; only then are there inner intervals."""
         return any(one.intervals.inner for each in self.questions for one in each.estimates)
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows may be exported; those of coins never are, as few people use coins.
+        """Whether the rows may be exported; rows of coins never are, because few people use coins.
 
         Figures that an earlier version showed for fewer reports stay, but without rows.
         """
@@ -126,7 +126,7 @@ class Results:
         return tuple(question for question in self.questions if question.alarm)
 
     def count_burst_reports(self) -> int:
-        """Return a lower bound on the reports that came in bursts; it changes only at looks."""
+        """Return a lower bound on the number of reports in bursts, which changes only at looks."""
         return count_burst_reports(
             self.wave,
             through_batch=self.snapshot.find_look(EVERYBODY),
@@ -147,7 +147,7 @@ class View:
 
     @property
     def seen(self) -> str:
-        """A text that changes exactly when the display does; part of the panel's address."""
+        """A string that changes exactly when the display does, used in the panel's address."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
         return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{self.standing.value}"
@@ -222,7 +222,7 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
 
 
 def _standing_without_batches(wave: Wave) -> Standing:
-    # Also WAITING if nobody answered a protected survey, as whether anybody did stays secret.
+    # A protected survey that nobody answered is also WAITING, to keep secret whether anybody did.
     if hasattr(wave, "discard"):
         return Standing.DISCARDED
     if (

@@ -22,7 +22,7 @@ class EstimandKind(StrEnum):
 
 
 class Among(StrEnum):
-    """The group that a share or mean describes; column `of` in estimates.csv."""
+    """The group that a share or mean describes, as in the column `of` of estimates.csv."""
 
     EVERYONE = "everyone"  # everyone who was asked, where no rule or refusal applies
     ASKED = "asked"
@@ -35,7 +35,7 @@ class Estimand:
     """A share or mean that is estimated from the codes of one or two symbols.
 
     A share is the proportion of the codes `event` among the codes `among`, or among all codes if
-    `among` is None. With a `gate`, it is the share of `event` among those whose gate says
+    `among` is None. With a `gate`, it is the share of `event` among people whose gate says
     "answered".
     """
 
@@ -48,7 +48,7 @@ class Estimand:
     of: Among
     among: tuple[int, ...] | None = None
     gate: str = ""
-    shown: bool = True  # on pages; of a yes/no question, only the share of Yes
+    shown: bool = True  # whether pages show it; they omit the share of No to a yes/no question
 
     @property
     def key(self) -> str:
@@ -115,7 +115,7 @@ def estimands_of(question: ManifestQuestion) -> Iterator[Estimand]:
 
 
 def _answered(question: ManifestQuestion) -> tuple[int, ...] | None:
-    """Return the codes that are answers; None if all are."""
+    """Return the codes that are answers, or None if all codes are."""
     return None if question.k == question.answers else tuple(range(question.answers))
 
 
@@ -219,7 +219,7 @@ def _shares_without_answer(question: ManifestQuestion) -> Iterator[Estimand]:
 
 
 def name_answer(question: ManifestQuestion, text: str) -> str:
-    """Name an answer; the ends of a scale include their labels, such as 1 (Never)."""
+    """Name an answer; the ends of a scale include their labels, such as "1 (Never)"."""
     if not question.described.has_points:
         return text
     ends = {str(question.minimum): question.low_label, str(question.maximum): question.high_label}

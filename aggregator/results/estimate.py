@@ -41,7 +41,7 @@ class Interval:
     high: float
     level: float
     method: str
-    critical_value: float | None = None  # none in snapshots of earlier versions
+    critical_value: float | None = None  # None in snapshots that earlier versions stored
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -56,9 +56,9 @@ class Interval:
 class Intervals:
     """The intervals of one estimate.
 
-    `inner` intervals lie inside the main one and cover less reliably at small n; there are none if
-    the main one holds for all looks together. The `simultaneous` interval holds jointly with those
-    of all other estimates on the page.
+    The `inner` intervals lie inside the main interval, and their coverage is less reliable at small
+    n. There are none if the main interval holds for all looks together. The `simultaneous` interval
+    holds jointly with the simultaneous intervals of all other estimates on the page.
     """
 
     main: Interval
@@ -132,7 +132,7 @@ class Estimate:
     design_error: float | None = None
     intervals: Intervals
     contradiction: bool
-    alarm: bool = False  # of the question
+    alarm: bool = False  # whether the question is in alarm
 
     @property
     def raw_share(self) -> float:
@@ -152,7 +152,7 @@ class Estimate:
 
     @property
     def critical_value(self) -> float | None:
-        """The half-width of the main interval in standard errors, by its level at this look."""
+        """The half-width of the main interval in standard errors, given its level at this look."""
         return self.intervals.main.critical_value
 
     @property
@@ -170,7 +170,7 @@ class Estimate:
 
     @property
     def reliability(self) -> Reliability:
-        """How the value may be used; reports that the design cannot explain need caution."""
+        """How the value may be used: at most with caution if the question is in alarm."""
         if self.contradiction or self.displayed is None:
             return Reliability.NOT_SHOWN
         rating = rate(self.design_error, self.intervals.main.critical_value)
@@ -199,15 +199,15 @@ class Estimate:
 
     @property
     def fake_band(self) -> Band | None:
-        """The interval if FAKE_SHARE of the reports were invented, whatever the invented ones say.
+        """The interval if FAKE_SHARE of the reports were invented, whatever these reports say.
 
-        Only shares of everyone who was asked have it, because invented reports change ratios in
-        other ways.
+        Only shares of everyone who was asked have such an interval, because invented reports change
+        ratios in other ways.
         """
         estimand, question = self.estimand, self.estimand.question
         if estimand.is_ratio or self.is_mean or self.symbols != (estimand.symbol,):
             return None
-        # If a question has a gate but the estimate is no ratio, the event is a code of the gate.
+        # If a question has a gate but the estimate is not a ratio, the event is a code of the gate.
         mechanism = question.gate_mechanism if question.has_gate else question.mechanism
         main = self.intervals.main
         own = main.complement() if estimand.is_complement else main
@@ -254,12 +254,12 @@ class QuestionResult:
 
     @property
     def n(self) -> int | None:
-        """The total for files; None if the total is not shown."""
+        """The total for files, or None if the total is not shown."""
         return self.total or None
 
     @property
     def shown(self) -> tuple[Estimate, ...]:
-        """The estimates shown on pages and in charts; for yes/no questions, only that of Yes."""
+        """The estimates on pages and in charts, which omit the share of No to a yes/no question."""
         return tuple(estimate for estimate in self.estimates if estimate.estimand.shown)
 
     @property
@@ -286,7 +286,7 @@ class QuestionResult:
     def from_json(
         cls, stored: Mapping[str, Any], question: ManifestQuestion, *, minimum: int
     ) -> QuestionResult:
-        """Read one question from a snapshot; below `minimum` reports, it has no estimates."""
+        """Read one question from a snapshot; it has no estimates below `minimum` reports."""
         rows = {row["estimand"]: row for row in stored["estimates"]}
         is_enough = stored["total"] >= minimum
         return cls(

@@ -1,4 +1,4 @@
-"""Compute estimates by a pure function of the manifest, the counts and the tables.
+"""Compute estimates with a pure function of the manifest, the counts and the tables.
 
 Which interval is valid depends on earlier looks, never on what the reports say.
 """
@@ -23,8 +23,9 @@ from privacy.shares.intervals import simultaneous_level
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
-# Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at all
-# looks together have none, because readers would take a 50 % interval for even odds at this look.
+# The coverage of narrower intervals inside the main interval is less reliable at small n. Intervals
+# that hold at all looks together have no inner intervals, because readers would take a 50 %
+# interval for even odds at this look.
 INNER_LEVELS = (0.5, 0.8)
 
 
@@ -40,12 +41,12 @@ def compute_estimates(
     """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
     `shown_at` lists the numbers of reports at the looks that were shown, up to this one; it is
-    empty if the wave ended as frozen, or nothing was shown before. `told` names the declared
-    questions whose sizes are shown (`results.groups.told`): none before the close. `broken_down_by`
-    names a declared question if the counts are of one of its groups, or of all its groups but one.
-    `counts` holds the counts for the columns of the wave's batches, and `tables` those for the
-    tables of `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a
-    total of 0 and no estimates.
+    empty if the wave ended as frozen, or if nothing was shown before. `told` names the declared
+    questions whose group sizes are shown (`results.groups.told`); before the close, it is empty.
+    `broken_down_by` names a declared question if the counts are of one of its groups, or of all its
+    groups but one. `counts` holds the counts for the columns of the wave's batches, and `tables`
+    holds the counts for the tables of `aggregator.batches.joint_tables`. A question that nobody has
+    been asked yet has a total of 0 and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:
@@ -77,7 +78,7 @@ def compute_estimates(
 def _find_contradiction_levels(counted: Counted, sums: Sequence[Event]) -> dict[str, float]:
     """Return the level at which each question's intervals are tested for being empty.
 
-    These are the intervals of the question's codes and of sums of codes.
+    The tested intervals are those of the question's codes and of sums of its codes.
     """
     return {
         question.name: find_contradiction_level(

@@ -1,9 +1,10 @@
 """Decide, batch by batch, at which looks the results of an open wave are updated.
 
 Reports that arrive between two looks change nothing that anybody sees. At each look, at least K
-reports and at least a tenth of all reports are new. To read one report from the difference, a
-researcher must therefore surround it with that many invented reports. This is expensive where many
-people answer. The attack works if nobody else answers in between (scripts/attacks/researcher).
+reports and at least a tenth of all reports are new. To read one report from the difference between
+two looks, a researcher must therefore surround it with that many invented reports. This is
+expensive where many people answer. The attack works if nobody else answers in between
+(scripts/attacks/researcher).
 
 All questions that everyone is asked are updated at the same look, and so is the number of reports.
 Where each person is asked only some blocks of questions, each block has separate looks.
@@ -36,8 +37,8 @@ def reports_needed(*, seen: int, least: int) -> int:
 def list_least(manifest: Manifest) -> tuple[int, ...]:
     """List the least number of new reports for each part's look.
 
-    It is K, or a tenth of the reports expected if that is more. Only the drawn share of the
-    expected people is asked each block.
+    This number is K, or a tenth of the expected reports if that is more. Only the drawn share of
+    the expected people is asked each block.
     """
     expected = manifest.people_expected or 0
     shares = [(1, 1)]
@@ -52,10 +53,10 @@ def list_least(manifest: Manifest) -> tuple[int, ...]:
 class Replay:
     """Takes a wave's batches in order and makes each part's look as soon as it is due.
 
-    `counts` holds the counts of each column as of the look of its part, `tables` those of each
-    joint table, and `total` the number of reports as of the look at the questions for everybody;
-    `totals` lists these numbers for all looks so far. The result depends only on the batches, and
-    not on whether they are taken one at a time or all at once.
+    `counts` and `tables` hold the counts of each column and of each joint table as of the look of
+    its part. `total` is the number of reports as of the look at the questions for everybody, and
+    `totals` lists this number for all looks so far. The result depends only on the batches, and not
+    on whether they are taken one at a time or all at once.
     """
 
     def __init__(self, manifest: Manifest, *, looks_from: float = 0) -> None:
@@ -89,7 +90,7 @@ class Replay:
 
     @property
     def through_batch(self) -> int:
-        """The batch of the newest look; 0 before the first."""
+        """The batch of the newest look, or 0 before the first look."""
         return max(self.looks)
 
     def take(
@@ -120,7 +121,7 @@ class Replay:
             self._look(part, number)
 
     def _is_due(self, part: int, number: int) -> bool:
-        """Whether a part's look is due; blocks wait for the first look of EVERYBODY."""
+        """Return whether a part's look is due; blocks wait for the first look of EVERYBODY."""
         if number <= self._looks_from:
             return True
         seen, new = self._count_reports(part)

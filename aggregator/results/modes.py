@@ -30,7 +30,7 @@ class ModeComparison:
 
     @cached_property
     def difference(self) -> GroupDifference:
-        """The true share with coins minus that in the browser, with an interval for one look."""
+        """The true share with coins minus the one in the browser, with an interval for one look."""
         return compare_groups(
             successes=self._successes, totals=self._totals, mechanisms=self._mechanisms
         )

@@ -19,7 +19,7 @@ class People:
 
 
 def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
-    """Estimate how many people `estimate` describes; None for everyone, or if unknown."""
+    """Estimate how many people `estimate` describes; return None for everyone or if unknown."""
     everyone = {
         one.estimand.name: one for one in question.estimates if one.estimand.of is Among.EVERYONE
     }
@@ -49,9 +49,9 @@ def _find_people(heading: str, share: Estimate, *, is_rest: bool = False) -> Peo
 
 
 def find_effective_size(estimate: Estimate) -> float | None:
-    """Find how many direct answers would be as precise; None if there is no such number.
+    """Find how many direct answers would be as precise; return None if there is no such number.
 
-    For a share of only some people, these people give the direct answers.
+    For a share of only some people, these are direct answers from those people.
     """
     if not estimate.is_shown:
         return None

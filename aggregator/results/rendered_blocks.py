@@ -1,4 +1,4 @@
-"""Parts of researchers' pages as HTML, kept between requests."""
+"""Parts of pages as HTML, kept (cached) between requests."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.respondent.label.label import PrivacyLabel
 
-# Blocks change only at looks, and rendering them takes most of the time of a page with many
-# questions. Each process therefore keeps the blocks that were read last, up to this total number of
-# characters.
+# Blocks change only at looks, and rendering them takes most of the time that a page with many
+# questions needs. Each process therefore keeps the blocks that were read last, up to this total
+# number of characters.
 _MOST_CHARACTERS = 8_000_000
 _MOST_CHARACTERS_OF_ONE = 2_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
 # Several threads answer requests. Python runs one of them at a time, so rendering in two threads
-# would be no faster, and two that render the same part would each take twice as long.
+# would be no faster, and two threads that render the same part would each take twice as long.
 _lock = RLock()
 
 
@@ -41,9 +41,10 @@ def render_blocks(
     """Render the blocks of these results, or return them as they were rendered before.
 
     Anyone may read public blocks, which leave out codes and figures about a known group. Only
-    readers who may compare and download get links to these pages. `describe_label` says what
-    respondents were told, and `describe_readers` what readers of the blocks can learn. The texts
-    follow from the manifest and may take a second, so the functions are called only to render.
+    readers who may compare and download get links to the pages for this. `describe_label` returns
+    what respondents were told, and `describe_readers` returns what readers of the blocks can learn.
+    These texts follow from the manifest and may take a second to write, so the functions are called
+    only when blocks are rendered.
     """
     key = (is_public, has_links, make_content_key(results, has_truth=bool(truth)))
     return render_once(
@@ -60,7 +61,7 @@ def render_blocks(
 
 
 def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
-    """Render a part, or return it as kept under this key; the key determines every byte."""
+    """Render a part, or return the one kept under this key, which determines every byte."""
     with _lock:
         found = _rendered.get(key)
         if found is None:
@@ -99,14 +100,14 @@ def _render_blocks(
 
 
 def _find_charts_page(results: Results) -> str:
-    """Return the page that makes charts to download; reports of coins have none."""
+    """Return the address of the page that makes charts to download; reports of coins have none."""
     if results.wave.mode == Mode.MANUAL:
         return ""
     return reverse("aggregator:data", args=[results.manifest.survey])
 
 
 def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
-    """Collect all that determines what blocks show; the manifest's hash stands for all words."""
+    """Collect everything that determines what blocks show; the manifest's hash covers all text."""
     snapshot = results.snapshot
     return (
         results.wave.manifest_hash_hex,
@@ -121,7 +122,7 @@ def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
 
 
 def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
-    """List each question's number, its own ε, and its ε with related questions, or 0."""
+    """List each question with its number, its own ε, and its ε with related questions, or 0."""
     return [
         (
             question.number,

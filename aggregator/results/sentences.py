@@ -1,6 +1,6 @@
 """Sentences and decimals of findings: what an estimate says, and when its interval is valid.
 
-Pages, charts and the API use the same words, about values that `Estimate.displayed` clips.
+Pages, charts and the API use the same sentences, with values as `Estimate.displayed` clips them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COUNTED = (
 EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
-# Standard errors; more of them mean a level that was raised for few reports.
+# A number of standard errors; a larger one means that the level was raised for few reports.
 _USUAL = round(Z_95 + 0.01, 2)
 # The sections of the methods that explain each kind of interval.
 ANCHORS: Mapping[str, str] = {
@@ -125,22 +125,23 @@ def describe_intervals(results: Results) -> str:
 
 
 def _describe_end(manifest: Manifest) -> str:
-    """Write 1,000 people, or 31 March 2027, 18:00 UTC."""
+    """Write the end, such as "1,000 people or 31 March 2027, 18:00 UTC"."""
     people = f"{whole(manifest.cap)} people" if manifest.cap else ""
     date = moment(manifest.closes) if manifest.closes else ""
     return " or ".join(end for end in (people, date) if end)
 
 
 def describe_caution(estimates: Iterable[Estimate]) -> str:
-    """Explain the mark of caution; empty if none of these estimates has it."""
+    """Explain the mark of caution, or return an empty string if no estimate has the mark."""
     ratings = {estimate.reliability for estimate in estimates}
     return CAUTION if Reliability.CAUTION in ratings else ""
 
 
 def describe_alarm(results: Results, *, is_public: bool = False) -> str:
-    """Name the questions whose codes the design could not have produced; empty if none.
+    """Name the questions in alarm, whose codes the design could not plausibly have produced.
 
-    The public page says nothing about a question that only a declared group was asked.
+    If there are none, the text is empty. The public page says nothing about a question that only a
+    declared group was asked.
     """
     numbers = [
         f"Q{result.number}"
@@ -158,7 +159,7 @@ def describe_alarm(results: Results, *, is_public: bool = False) -> str:
 
 
 def describe_burst(results: Results) -> str:
-    """Say how many reports came in bursts; empty if none did, or if all answers are invented."""
+    """Say how many reports came in bursts; return "" if none did or all answers are invented."""
     count = 0 if results.wave.survey.rehearsal else results.count_burst_reports()
     if not count:
         return ""
@@ -170,7 +171,7 @@ def describe_burst(results: Results) -> str:
 
 
 def digits_for(estimate: Estimate) -> int:
-    """Use whole points, unless the interval is so narrow that its ends would look equal."""
+    """Return the number of decimals: more if an interval's ends would otherwise look equal."""
     if estimate.is_mean:
         least, greatest = estimate.estimand.scale
         width = estimate.high - estimate.low
@@ -179,7 +180,7 @@ def digits_for(estimate: Estimate) -> int:
 
 
 def write_value(estimate: Estimate, value: float | None, digits: int, *, unit: str = "") -> str:
-    """Write 20 %, or 3.4 hours for a mean; a dash if there is no value."""
+    """Write "20 %", or "3.4 hours" for a mean, or a dash if there is no value."""
     if value is None:
         return "–"
     if not estimate.is_mean:
@@ -188,7 +189,7 @@ def write_value(estimate: Estimate, value: float | None, digits: int, *, unit: s
 
 
 def write_displayed(estimate: Estimate) -> str:
-    """Write 20 %, or 20 %† if the value must be used with caution; a dash if it is not shown."""
+    """Write "20 %", or "20 %†" if caution is due, or a dash if the value is not shown."""
     if not estimate.is_shown:
         return "–"
     value = write_value(estimate, estimate.displayed, digits_for(estimate), unit=estimate.unit)
@@ -200,17 +201,17 @@ def _mark(estimate: Estimate) -> str:
 
 
 def _write_bare(estimate: Estimate, value: float, digits: int) -> str:
-    """Write a number without sign or unit."""
+    """Write a number without a percent sign or a unit."""
     return f"{value:,.{digits}f}" if estimate.is_mean else points(value, digits)
 
 
 def _write_ends(estimate: Estimate, low: float, high: float, digits: int) -> str:
-    """Write an interval, such as 15 to 25 %."""
+    """Write an interval, such as "15 to 25 %"."""
     return f"{_write_bare(estimate, low, digits)} to {write_value(estimate, high, digits)}"
 
 
 def summarize(estimate: Estimate) -> str:
-    """Write 20 % (15–25), short enough for a chart."""
+    """Write a summary that is short enough for a chart, such as "20 % (15–25)"."""
     if estimate.contradiction:
         return "contradiction"
     if not estimate.is_shown:
@@ -221,14 +222,14 @@ def summarize(estimate: Estimate) -> str:
 
 
 def write_ends(estimate: Estimate) -> str:
-    """Write the interval without sign or unit, such as 15–25."""
+    """Write the interval without a percent sign or a unit, such as "15–25"."""
     digits = digits_for(estimate)
     low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
     return f"{low}–{high}"
 
 
 def describe_estimate(estimate: Estimate) -> str:
-    """Write 20 % (95 %: 15 to 25 %)."""
+    """Write an estimate with its interval, such as "20 % (95 %: 15 to 25 %)."."""
     if estimate.contradiction:
         return CONTRADICTION
     if not estimate.is_shown:
@@ -240,14 +241,14 @@ def describe_estimate(estimate: Estimate) -> str:
 
 
 def describe_group(estimand: Estimand) -> str:
-    """Name the group, such as "of those who were asked and answered"; empty for everyone."""
+    """Name the group, such as "of those who were asked and answered", or return "" for everyone."""
     if estimand.of is Among.ANSWERED and estimand.question.rule is None:
         return "of those who answered"
     return GROUPS[estimand.of]
 
 
 def name_estimand(estimand: Estimand) -> str:
-    """Name what is estimated; the ends of a scale include their labels, such as 1 (Never)."""
+    """Name what is estimated; the ends of a scale include their labels, such as "1 (Never)"."""
     return estimand.text if estimand.is_mean else name_answer(estimand.question, estimand.text)
 
 
@@ -262,12 +263,12 @@ def describe_information(estimate: Estimate) -> str:
 
 
 def is_in_survey_language(estimand: Estimand) -> bool:
-    """Whether the name is in the survey's language; Murmur's words (such as Mean) are English."""
+    """Return whether the name is in the survey's language; Murmur's names are English."""
     return not estimand.is_mean and estimand.name not in ("refused", "asked")
 
 
 def describe_people(result: QuestionResult, estimate: Estimate) -> str:
-    """Say roughly how many people a figure about only some describes; empty for everyone."""
+    """Say roughly how many people a figure about some people describes; return "" for everyone."""
     people = find_people(result, estimate)
     if people is None:
         return ""
@@ -301,7 +302,7 @@ class Details:
 
     @property
     def links(self) -> list[tuple[str, str]]:
-        """Name what each section of the methods explains."""
+        """The sections of the methods to link to, each with the name of what it explains."""
         if len(self.anchors) == 1:
             return [(self.anchors[0], "the interval")]
         return [(anchor, INTERVALS[anchor]) for anchor in self.anchors]
@@ -315,8 +316,8 @@ def describe_details(
 ) -> Details:
     """Say how certain the figures of a question are.
 
-    `truth` are the true values in words, by `Estimand.key`. A column in which every cell is empty
-    is left out.
+    `truth` maps each `Estimand.key` to the true value in words. A column in which every cell is
+    empty is left out.
     """
     columns = [
         (heading, [write(estimate) for estimate in result.shown])
@@ -400,7 +401,7 @@ def _write_inner(estimate: Estimate, *, level: float) -> str:
 
 
 def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
-    """Write another interval with the digits of the main one; a dash if there is none to show."""
+    """Write another interval with the decimals of the main one, or a dash if none is shown."""
     if interval is None or not estimate.is_shown or estimate.method == EXACT:
         return NOTHING
     digits = digits_for(estimate)
@@ -429,5 +430,5 @@ def _list_sentences(
 
 
 def _is_guaranteed(estimate: Estimate) -> bool:
-    """Whether the interval after a fixed end is wider than the usual one."""
+    """Return whether the interval after a fixed end is wider than the usual one."""
     return estimate.method == "clopper_pearson" or (estimate.critical_value or 0) > _USUAL

@@ -22,14 +22,14 @@ from aggregator.results.looks import EVERYBODY, Replay, list_least
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# Increased whenever the same batches would give different estimates, or a different format.
+# This is increased whenever the same batches would give different estimates or another format.
 METHOD_VERSION = 13
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 
 
 def ended_as_frozen(wave: Wave) -> bool:
-    """Whether the wave ended by the date or cap that its manifest fixed.
+    """Return whether the wave ended at the date or cap that its manifest fixed.
 
     Only then is the ordinary interval shown after looks. A wave that was closed by hand keeps the
     level of its last look.
@@ -38,7 +38,7 @@ def ended_as_frozen(wave: Wave) -> bool:
 
 
 def ended_at_cap(wave: Wave) -> bool:
-    """Whether the wave ended at its cap, a number of reports that its senders can reach."""
+    """Return whether the wave ended at its cap, which senders of reports can bring about."""
     return not wave.is_open and wave.ending == Wave.Ending.CAP
 
 
@@ -49,7 +49,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     outside any transaction. If a batch is sealed in the meantime, the next sweep notices.
     """
     half = settle_half(wave_id=wave_id, can_tell_groups=can_tell_groups)
-    # This is read before the wave, which is closed by then if the snapshot is final.
+    # The snapshot is read before the wave, so a final snapshot always belongs to a closed wave.
     newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)
     # This is checked before the batches are read; if no raw reports are left now, all batches
@@ -80,7 +80,7 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        # Counting a whole half is no look, so looks begin again after the half is opened.
+        # Counting a whole half is not a look, so looks begin again after the other half is opened.
         is_current = newest.method_version == METHOD_VERSION and newest.tables is not None
         if is_current and not newest.is_half:
             assert newest.tables is not None
@@ -102,11 +102,11 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
 
 
 def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[int]:
-    """List the numbers of reports at the shown looks; `totals` has those at all looks.
+    """List the number of reports at each shown look; `totals` has the numbers at all looks.
 
-    The list is empty if the end was frozen, because nobody could choose it by the results. Results
-    of random subsets are not shown before the close, unless an earlier version showed them. Nor are
-    those of a wave that keeps half of its batches sealed.
+    The list is empty if the end was frozen, because nobody could then choose it in view of the
+    results. Results of random subsets are not shown before the close, unless an earlier version
+    showed them. Nor are the results of a wave that keeps half of its batches sealed.
     """
     if final and ended_as_frozen(wave):
         return []
@@ -186,7 +186,7 @@ def _store(
 
 
 def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
-    """Whether the halves are still as they were read; a lock keeps them so in this transaction."""
+    """Return whether the halves are still as they were read; a lock then keeps them so."""
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     found = find_half(wave)
     if found is None or half is None:
@@ -195,7 +195,7 @@ def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
 
 
 def compute_told(wave: Wave) -> tuple[str, ...]:
-    """Name the declared questions whose sizes are shown; verification also calls this."""
+    """Name the declared questions whose group sizes are shown; verification also calls this."""
     manifest = wave.description
     if not list_declared(manifest):
         return ()
@@ -203,7 +203,7 @@ def compute_told(wave: Wave) -> tuple[str, ...]:
 
 
 def list_told(wave: Wave) -> list[str]:
-    """List the declared questions whose sizes the last snapshot of a closed wave shows."""
+    """List the declared questions whose group sizes a closed wave's last snapshot shows."""
     last = _find_final(wave)
     return last.told if last else []
 
@@ -224,7 +224,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         seen_half=Coalesce(Subquery(newest.values("is_half")[:1]), False),
         seen_version=Subquery(newest.values("method_version")[:1]),
     ).filter(newest_batch__isnull=False)
-    # One query per candidate wave, so that the raw reports of other waves are not read.
+    # This makes one query per candidate wave, so that the raw reports of other waves are not read.
     candidates: QuerySet[Wave, Any] = (
         waves.filter(
             Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False, seen_half=False
@@ -245,7 +245,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
 
 
 def _may_have_first_look(wave: Wave) -> bool:
-    """Whether enough reports are sealed for the first look, at the questions for everybody."""
+    """Return whether enough reports are sealed for the first look (at questions for everybody)."""
     try:
         least = list_least(wave.description)[EVERYBODY]
     except (ValueError, KeyError, TypeError):
@@ -258,7 +258,7 @@ class UnreadableSnapshotError(Exception):
 
 
 def recompute_later(snapshot: Snapshot) -> None:
-    """Treat a snapshot as one of an older method, so that the next sweep finds it due."""
+    """Mark a snapshot as made by an older method, so that the next sweep finds it due."""
     Snapshot.objects.filter(pk=snapshot.pk).update(method_version=0)
     logger.error(
         "The snapshot through batch %s of wave %s could not be read and will be computed again. "
@@ -269,12 +269,12 @@ def recompute_later(snapshot: Snapshot) -> None:
 
 
 def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
-    """Return the newest snapshot that may be shown: the newest one, one shown earlier, or None.
+    """Return the snapshot to show: the newest one, one that was shown earlier, or None.
 
-    A snapshot needs the crowd C. Where each person is asked only some blocks of questions, a look
-    at one block could add few people, so only the total is shown before the close. The same holds
-    if half of the batches will stay sealed, because figures about all of them would reveal those
-    about the sealed half.
+    A snapshot needs at least C reports. Where each person is asked only some blocks of questions, a
+    look at one block could add few people, so only the total is shown before the close. The same
+    holds if half of the batches will stay sealed, because figures about all batches would reveal
+    the figures about the sealed half.
     """
     manifest = wave.description
     comes_early = manifest.drawn is None and not manifest.sealed_half
@@ -285,6 +285,6 @@ def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:
-    """Return the newest snapshot; None if an older method made it and it must be recomputed."""
+    """Return the newest snapshot, or None if an older method made it, so that it is recomputed."""
     newest = wave.snapshots.order_by("-through_batch").first()
     return newest if newest and newest.method_version == METHOD_VERSION else None

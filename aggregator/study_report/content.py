@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from surveys.axis import Whisker
 
-# Increased whenever the same content would give different files.
+# This is increased whenever the same content would give different files.
 LAYOUT_VERSION = 2
 
 
@@ -69,7 +69,7 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The first cell names the row. The whisker repeats its figures as a picture.
+    """A row of a table; its first cell names it, and its whisker shows the figures as a picture.
 
     A heading is one cell, which names all rows below it.
     """
@@ -81,9 +81,9 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """`widths` are the relative widths of the columns with words; the others hold figures.
+    """`widths` has the relative widths of the columns of words; the other columns hold figures.
 
-    `axis` heads the column of whiskers; it is empty if there are none.
+    `axis` heads the column of whiskers; it is empty if there are no whiskers.
     """
 
     kind: ClassVar[str] = "table"
@@ -116,7 +116,7 @@ class StudyReport:
     title: str
     tag: str
     direction: str
-    # What readers must know first, such as that the report is interim, or of a rehearsal.
+    # What readers must know first, such as that the report is interim or describes a rehearsal.
     marks: tuple[str, ...]
     facts: Facts
     sections: tuple[Section, ...]
@@ -125,13 +125,13 @@ class StudyReport:
 
     @property
     def row_count(self) -> int:
-        """Count the rows of all tables."""
+        """The number of rows in all tables."""
         parts = (part for section in self.sections for part in section.parts)
         return sum(len(part.rows) for part in parts if isinstance(part, Table))
 
 
 def list_texts(report: StudyReport) -> Iterator[str]:
-    """List every text of the report, in reading order."""
+    """Yield every piece of text in the report, in reading order."""
     yield report.title
     yield from report.marks
     for part in (report.facts, *(part for one in report.sections for part in (one, *one.parts))):
@@ -170,5 +170,5 @@ def _write_part(part: Part) -> dict[str, Any]:
 
 
 def identify(report: StudyReport) -> str:
-    """Return a text of everything that determines the content of the files."""
+    """Return everything that determines the content of the files, as one string."""
     return json.dumps([LAYOUT_VERSION, to_json(report)], ensure_ascii=False, sort_keys=True)

@@ -145,7 +145,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
 
 
 def must_choose(results: Results, rows_file: RowsFile | None) -> bool:
-    """Whether background questions wait for the owner's choice."""
+    """Return whether background questions are waiting for the owner's choice."""
     return results.has_rows and rows_file is not None and rows_file.chosen is None
 
 
@@ -196,7 +196,7 @@ def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]
 
 
 def _describe_drawn(results: Results, rows_file: RowsFile | None) -> str:
-    """Say how a random subset affects comparisons; empty if everyone was asked everything."""
+    """Say how a random subset affects comparisons; return "" if everyone was asked everything."""
     m, blocks = results.manifest.drawn, results.manifest.block_count
     if m is None:
         return ""

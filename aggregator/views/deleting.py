@@ -38,7 +38,7 @@ class DeleteForm(forms.Form):
 
 
 def _as_read(text: str) -> str:
-    """Make texts equal that look the same on a page, which shows several spaces as one."""
+    """Make strings equal that look the same on a page, which shows several spaces as one."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 

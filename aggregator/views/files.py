@@ -32,12 +32,12 @@ from surveys.models import Survey
 # Seconds until the page reloads itself, at first and after PATIENCE_SECONDS.
 RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
-# After this time, the page says what it waits for.
+# After this time, the page says what it is waiting for.
 PATIENCE_SECONDS = 10
 # Reloading stops after this time, because workers of a different version drop each request as
 # outdated.
 MOST_SECONDS = 180
-# Sweeps come every few seconds while a worker runs.
+# Sweeps run every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)
 WAITED = "waited"  # seconds, in the address: no script counts them, and nothing is stored
 AGAIN = "again"  # in the address of "Try again"
@@ -126,7 +126,7 @@ def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpRespons
 
 
 def _hand_over(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:
-    """Start the download from a page that stays; otherwise the browser would show the old page."""
+    """Start the download from a page that stays open; otherwise the waiting page would remain."""
     context = {"view": view, "survey": view.survey, "name": rendering.name, "file": request.path}
     response = render(request, "aggregator/renderings/ready.html", context)
     response["Refresh"] = f"0; url={request.path}"
@@ -140,7 +140,7 @@ def _read_waited(request: HttpRequest) -> int:
 
 
 def _is_worker_answering() -> bool:
-    """Whether a worker has just looked for work, so that this file waits for other work."""
+    """Return whether a worker has just looked for work, so that this file waits for other work."""
     swept = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
     return swept is not None and timezone.now() - swept < WORKER_ANSWERS
 

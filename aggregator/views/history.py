@@ -43,20 +43,21 @@ def history(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_safe
 def history_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     parts = stream_history(survey.slug, verb=_read_verb(request), with_changes=True)
-    # Read a part before the response begins, so that a survey that is deleted now gives a 404.
+    # Read the first parts before the response begins, so that a survey deleted meanwhile gives a
+    # 404.
     first = list(islice(parts, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, parts), content_type=CONTENT_TYPE)
     return attach(response, f"{survey.slug}_history.csv")
 
 
 def _read_verb(request: HttpRequest) -> str:
-    """Read which acts to show; anything but a verb shows all."""
+    """Read which acts to show; any value that is not a verb shows all acts."""
     verb = request.GET.get("verb", "")
     return verb if verb in Verb.values else ""
 
 
 def _ended_today(wave: Wave | None) -> bool:
-    """Whether the survey ended today without its owner; the history says so from tomorrow."""
+    """Return whether a survey ended today without its owner; the history says so from tomorrow."""
     if wave is None or wave.closed_at is None or wave.ending == Wave.Ending.OWNER:
         return False
     return wave.closed_at.date() == today()

@@ -48,7 +48,7 @@ def chapter(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def paragraph(request: HttpRequest, anchor: str) -> HttpResponse:
-    """Show one section, for pages that open it next to a link."""
+    """Show one section, for pages that open it below a link."""
     section = find_section(anchor)
     if section is None:
         raise Http404("There is no such section.")

@@ -72,7 +72,7 @@ def results(request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC) 
 def results_panel(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponse:
-    """Answer 204 until there is a look after `seen`, then the new panel."""
+    """Reply with 204 until there is a look after `seen`, and then with the new panel."""
     view = view_of(survey, mode=mode)
     if request.GET.get("seen") == view.seen and not view.is_settled:
         return HttpResponse(status=204)

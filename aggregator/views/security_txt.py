@@ -1,4 +1,4 @@
-"""/.well-known/security.txt (RFC 9116): where to report a vulnerability of this server."""
+"""/.well-known/security.txt (RFC 9116): where to report a vulnerability in this server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 PLAIN = "text/plain; charset=utf-8"
-# The file is written for each request, so the date matters only for copies. RFC 9116 recommends
-# less than a year.
+# The file is written for each request, so the date matters only for copies. RFC 9116 recommends a
+# date less than a year ahead.
 VALID_FOR = timedelta(days=180)
 
 
 @require_safe
 def security_txt(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Name the operator's contact; 404 in plain text if no setting gives one."""
+    """Name the operator's contact; reply 404 in plain text if the settings have none."""
     if not settings.SECURITY_CONTACT:
         missing = "This server states no contact for security reports.\n"
         return HttpResponse(missing, status=404, content_type=PLAIN)

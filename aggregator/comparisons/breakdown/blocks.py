@@ -29,12 +29,12 @@ NOT_TOGETHER = "Not shown: the file of rows does not include both questions."
 
 @dataclass(frozen=True, kw_only=True)
 class DifferenceLine:
-    """A group minus all other people, such as "+10 points (1 to 20)"."""
+    """The difference between a group and all other people, such as "+10 points (1 to 20)"."""
 
     answer: str
     group: str
     text: str
-    note: str  # says that the difference may be zero; otherwise empty
+    note: str  # says that the difference may be zero, or is empty
     found: GroupDifference
 
 
@@ -76,12 +76,12 @@ class BrokenBlock:
 def list_broken_blocks(
     manifest: Manifest, declared: ManifestQuestion, result: BreakdownResult
 ) -> list[BrokenBlock]:
-    """Build a block for each other question that people answer, in the order of the survey."""
+    """Build a block for each question that the breakdown shows, in the order of the survey."""
     return [build_block(one, declared, result) for one in list_others(manifest, declared)]
 
 
 def list_others(manifest: Manifest, declared: ManifestQuestion) -> list[ManifestQuestion]:
-    """List the questions that a breakdown shows."""
+    """List the questions that a breakdown shows: all that people answer except the declared one."""
     return [one for one in manifest.questions if one.is_answered and one.name != declared.name]
 
 
@@ -109,7 +109,7 @@ def name_groups(declared: ManifestQuestion, result: BreakdownResult) -> dict[int
 
 
 def name_level(level: GroupSize | CrossedCount, question: ManifestQuestion) -> str:
-    """Name a group by its answers, such as Work or School."""
+    """Name a group by its answers, such as "Work or School"."""
     return " or ".join(question.name_code(code) for code in (level.code, *level.others))
 
 
@@ -170,13 +170,13 @@ def _list_differences(
 
 
 def list_compared(result: BreakdownResult) -> list[int]:
-    """List the groups whose differences are shown; only one if two groups make up everybody."""
+    """List the groups whose differences are shown: only the first if two include everyone."""
     shown = [group.code for group in result.shown]
     return shown[:1] if _are_everybody(result) else shown
 
 
 def _are_everybody(result: BreakdownResult) -> bool:
-    """Whether exactly two groups are shown, and they include everybody."""
+    """Return whether exactly two groups are shown and together include everyone."""
     return len(result.shown) == 2 and sum(group.n or 0 for group in result.shown) == result.n
 
 
@@ -196,9 +196,10 @@ def _find_two(estimand: Estimand, result: BreakdownResult) -> tuple[float, float
 def write_difference(
     found: GroupDifference, estimand: Estimand, *, shown: tuple[float, float] | None = None
 ) -> str:
-    """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1).
+    """Write a difference, such as "+10 points (1 to 20)" or "−0.4 days (−0.9 to 0.1)".
 
-    If `shown` has the two figures next to the difference, their rounded values are subtracted.
+    If `shown` has the two figures displayed next to the difference, their rounded values are
+    subtracted.
     """
     width = found.high - found.low
     digits = (2 if width < 0.3 else 1) if estimand.is_mean else int(width < 0.03)

@@ -1,6 +1,6 @@
-"""Form the groups of a breakdown, and estimate every question in each.
+"""Form the groups of a breakdown and estimate every question in each group.
 
-Each group is estimated like a survey that has only the group's reports.
+Each group's estimates are computed as if the survey had only the group's reports.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOVER = "mover"
 
 
 class GroupCounter:
-    """Counts codes and joint tables by the groups of a declared question, batch by batch."""
+    """Counts codes and joint tables for each group of a declared question, batch by batch."""
 
     def __init__(self, manifest: Manifest, question: ManifestQuestion) -> None:
         columns = Columns.of(manifest)
@@ -75,10 +75,10 @@ def compute_breakdown(
     shown_at: Sequence[int],
     after_each: Callable[[], None] = lambda: None,
 ) -> BreakdownResult:
-    """Estimate every question in every group that may be shown; call `after_each` per group.
+    """Estimate every question in every group that may be shown; call `after_each` after each group.
 
-    Groups are the levels in the chosen background of the file of rows, or single answers if the
-    background does not contain the question.
+    Groups are the question's levels in the chosen background of the file of rows, or single answers
+    if the background does not contain the question.
     """
     background = read_background(rows_file.chosen or [])
     levels = find_levels(background, question.name)
@@ -201,7 +201,7 @@ def _cross(
     background: Background,
     counts: GroupCounts,
 ) -> Iterator[CrossedCount]:
-    """Count the groups by the answers to other declared questions in the same file of rows."""
+    """Count each group's answers to the other declared questions in the file of rows."""
     columns = Columns.of(manifest)
     places = {
         symbol.name: place for symbol, place in zip(manifest.symbols, columns.places, strict=True)

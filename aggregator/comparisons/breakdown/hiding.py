@@ -1,18 +1,19 @@
 """Decide which groups of a breakdown are hidden, question by question.
 
-The file of rows has everybody's codes. If it marks the groups, a breakdown reveals nothing new, and
-every level that pages show is shown. If it does not, exact counts of a group are linear equations
-about which rows are its members. A group then needs ten people for each equation (`equations.py`),
-and so do the hidden groups together.
+The file of rows has everybody's codes. If it shows who is in which group, a breakdown reveals
+nothing new, and its groups are the levels that pages show. If it does not, exact counts of a group
+are linear equations about which rows belong to the group. The group then needs ten people for each
+equation (`equations.py`), and so do all hidden groups together.
 
-Subtracting the shown groups from the published totals of a question gives the hidden groups
-together. These must therefore contain many people, or none, in every set of people who were asked
-the same questions, such as a block of a random subset. A group that is hidden among all people
-stays hidden in each block, and each block hides more groups until its hidden groups are large
-together.
+Anyone can subtract the shown groups from the published totals of a question, which gives the totals
+of all hidden groups together. In every set of people who were asked the same questions, such as a
+block of a random subset, the hidden groups together must therefore contain either many people or
+none. A group that is hidden among all people stays hidden in each block. Each block hides more
+groups until its hidden groups together are large enough.
 
 No estimate of a group uses another declared question, because that would cross two declared
-questions. Counts of another declared question are released only if the file of rows has both.
+questions. Counts of another declared question are released only if the file of rows has both
+questions.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Hidden:
     """The hidden codes of a declared question, for all people and for those asked each block."""
 
     everywhere: frozenset[int]
-    by_block: Mapping[int, frozenset[int]]  # empty if no block hides more codes
-    least: int  # people that a group needs
+    by_block: Mapping[int, frozenset[int]]  # a block without an entry hides `everywhere`
+    least: int  # the number of people that a group needs
 
     def of(self, manifest: Manifest, question: ManifestQuestion) -> frozenset[int]:
         """Return the codes that are hidden for one scrambled question."""
@@ -54,8 +55,8 @@ def find_hidden(
 ) -> Hidden:
     """Find the hidden codes of a question that is not in the file of rows.
 
-    `people` counts people by answer, and `asked` counts those who were asked each drawn block.
-    Where each block has its own file, equations about one file say nothing about another.
+    `people` counts all people by answer; `asked` counts, for each drawn block, those who were asked
+    it. Where each block has its own file, equations about one file say nothing about another.
     """
     least = manifest.crowd if has_files_of_blocks else count_people_needed(manifest)
     everywhere = hide_small_groups(people, minimum=least)
@@ -78,6 +79,6 @@ def find_hidden_levels(manifest: Manifest, levels: Levels) -> Hidden:
 
 
 def count_people(counts: GroupCounts) -> list[int]:
-    """Count the people of each group in the first column; every column counts all reports."""
+    """Count the people of each group from the first column, as every column counts all reports."""
     people: list[int] = counts.columns[0].sum(axis=1).tolist()
     return people

@@ -15,9 +15,9 @@ from privacy.associations.contradictions import Contradiction
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSize:
-    """One group, named by the smallest code of its answers; `n` is None if it is hidden.
+    """One group, named by the smallest code of its answers; `n` is None if the group is hidden.
 
-    `others` are the codes of answers that were merged with it.
+    `others` has the codes of the answers that were merged with that one.
     """
 
     code: int
@@ -29,7 +29,7 @@ class GroupSize:
 class GroupEstimate:
     """The estimate of one share or mean in one group; its interval runs from `low` to `high`.
 
-    The fields are those of `aggregator.results.estimate.Estimate`. `n` counts the group's reports
+    Most fields are those of `aggregator.results.estimate.Estimate`. `n` counts the group's reports
     in which the question was asked.
     """
 
@@ -46,7 +46,7 @@ class GroupEstimate:
     method: str
     contradiction: bool
     alarm: bool
-    # None in results of earlier versions.
+    # Both are None in results that earlier versions stored.
     design_error: float | None = None
     critical_value: float | None = None
 
@@ -75,7 +75,7 @@ class GroupEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDifference:
-    """A group's share or mean, as displayed, minus that of all other people together."""
+    """A group's displayed share or mean minus the share or mean of all other people together."""
 
     question: str
     estimand: str
@@ -93,9 +93,9 @@ class GroupDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossedCount:
-    """The number of people of a group who gave one answer to another declared question.
+    """The number of people in a group who gave one answer to another declared question.
 
-    The count is exact; `low` and `high` are the ends of its share's interval.
+    The count is exact; `low` and `high` are the ends of the interval of the corresponding share.
     """
 
     question: str
@@ -123,7 +123,7 @@ class BreakdownResult:
 
     @property
     def contradiction(self) -> Contradiction:
-        """Always none, because each estimate has its own status and there is no joint table."""
+        """No contradiction: each estimate has its own status, and there is no joint table."""
         return Contradiction(while_watched=False, after_fixed_end=False)
 
     @property
@@ -136,7 +136,7 @@ class BreakdownResult:
 
     @property
     def shown(self) -> tuple[GroupSize, ...]:
-        """The groups that have rows, because they are not hidden and have people."""
+        """The groups that have rows: those that are not hidden and contain people."""
         return tuple(group for group in self.groups if group.n)
 
     @cached_property

@@ -59,7 +59,7 @@ class PairLine:
 
     @property
     def request(self) -> dict[str, str]:
-        """The form fields that compare this pair; empty if no form can."""
+        """The form fields for comparing this pair, or an empty dictionary if no form can do so."""
         factors = [one for one in (self.first, self.second) if isinstance(one, Factor)]
         outcome = self.second if self.first in factors else self.first
         if not factors and not self.second.is_number:
@@ -71,7 +71,7 @@ class PairLine:
 
 
 def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
-    """List the pairs, the clearest relationship first."""
+    """List the pairs, starting with the clearest relationship."""
     indicators = {one.name: one for one in list_pair_indicators(manifest)}
     lines = []
     for pair in sorted(result.pairs, key=lambda pair: pair.p_value):
@@ -91,7 +91,7 @@ def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
 
 
 def divide_pairs(lines: Sequence[PairLine]) -> tuple[Sequence[PairLine], Sequence[PairLine]]:
-    """Divide the lines into those that are always listed, and the rest."""
+    """Divide the lines into those that are always listed and the rest."""
     listed = max(ALWAYS_LISTED, sum(line.is_related for line in lines))
     return lines[:listed], lines[listed:]
 
@@ -106,7 +106,7 @@ def summarize_pairs(lines: Sequence[PairLine]) -> str:
 
 
 def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
-    """Name the questions and pairs that are not tested, and say why; empty if all are tested."""
+    """Name the questions and pairs that are not tested, and say why; return "" if all are."""
     labels = {one.name: one.label for one in list_pair_indicators(manifest)}
     sentences = []
     for reason, why in NOT_TESTED.items():

@@ -27,8 +27,8 @@ from surveys.comparing.indicators import Indicator
 from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 
-# An axis of differences or odds ratios ends at the first of these values beyond all
-# intervals, or at the last; longer whiskers are cut.
+# An axis of differences or odds ratios ends at the first of these values that no interval exceeds,
+# or at the last value; longer whiskers are cut off.
 ENDS_OF_DIFFERENCES = (0.1, 0.2, 0.5, 1.0)
 ENDS_OF_RATIOS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
 

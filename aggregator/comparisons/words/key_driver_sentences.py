@@ -37,14 +37,14 @@ def describe_best(ranking: Ranking) -> str:
 
 
 def name_rule(rule: RankedRule) -> str:
-    """Write Q3: same answer; Q5 (Work): opposite answer; or “Always No”."""
+    """Write "Q3: same answer", "Q5 (Work): opposite answer" or “Always No”, for example."""
     if rule.predictor is None:
         return f"“Always {'Yes' if rule.says_same else 'No'}”"
     return f"{rule.predictor.label}: {'same' if rule.says_same else 'opposite'} answer"
 
 
 def write_rule(rule: RankedRule) -> str:
-    """Write 78 % (71–85), with a mark where caution is due."""
+    """Write a share such as "78 % (71–85)", with a mark where caution is due."""
     if not rule.is_shown:
         return TOO_FEW
     mark = CAUTION_MARK if rule.rating is Reliability.CAUTION else ""
@@ -67,7 +67,7 @@ def list_rule_rows(ranking: Ranking) -> list[FigureRow]:
 
 
 def describe_lines(ranking: Ranking) -> str:
-    """Explain the intervals and the mark, and name the answers without a line."""
+    """Explain the intervals and the mark, and name the answers that have no line."""
     said = [describe_together(ranking.together, of="rules")]
     if any(rule.rating is Reliability.CAUTION for rule in ranking.rules):
         said.append(CAUTION)

@@ -1,4 +1,4 @@
-"""The text on the page of a regression: one line for each coefficient, and for each factor."""
+"""The text on the page of a regression: one line for each coefficient and for each factor."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ NOT_AT_LOOKS = "not tested: results were watched"
 class TermLine:
     """One answer to a predictor, or a factor as a whole.
 
-    `share` is the outcome's share if everybody gave this answer, and `reference` is its share if
-    everybody gave the reference.
+    `share` is the share of the outcome if everybody gave this answer, and `reference` is the share
+    if everybody gave the reference answer.
     """
 
     name: str
     sentence: str
     odds_ratio: str
-    detail: str = ""  # the answers that the shares assume, unless the name says so
+    detail: str = ""  # the answers that the shares assume, unless the name states them
     share: str = NOTHING
     reference: str = NOTHING
     difference: str = NOTHING
@@ -85,7 +85,7 @@ def find_predictors(result: RegressionResult, manifest: Manifest) -> dict[str, I
 
 
 def name_term(term: Term, indicator: Indicator) -> str:
-    """Write Yes to Q3, each point of Q4, “Work” (Q5), or “Work” rather than “School” (Q5)."""
+    """Write "Yes to Q3", "each point of Q4" or "“Work” rather than “School” (Q5)", for example."""
     if not isinstance(indicator, Factor):
         return indicator.yes_text
     if indicator.is_trend:
@@ -110,9 +110,9 @@ def _write_factor(test: FactorTest, together: Together, factor: Indicator) -> Te
 class ReferenceMenu:
     """The answers that can be a factor's reference; the first is the current reference."""
 
-    place: int  # of the factor among the indicators of the comparison
+    place: int  # the factor's position among the indicators of the comparison
     label: str
-    choices: tuple[tuple[str, str], ...]  # name with this reference, and text of the reference
+    choices: tuple[tuple[str, str], ...]  # the name and the text of each reference
 
 
 def list_references(
@@ -140,7 +140,7 @@ def list_references(
 def list_tests(result: RegressionResult, *, planned: int = 0) -> str:
     """Name what the intervals cover jointly: the predictors, or all tests if there are more.
 
-    `planned` is the number of planned comparisons for a planned one, and otherwise 0.
+    `planned` is the number of planned comparisons if this is one of them, otherwise 0.
     """
     if planned:
         return name_planned(result.together, planned)
@@ -167,7 +167,7 @@ def _write_term(result: RegressionResult, term: Term, predictor: Indicator) -> T
 
 
 def write_ratio(term: Term) -> str:
-    """Write 2.31 (1.20–4.44), with a mark of caution; words if the ratio is not shown."""
+    """Write a ratio such as "2.31 (1.20–4.44)", marked if caution is due, or "too few answers"."""
     rating = rate_term(term)
     if rating is Reliability.NOT_SHOWN:
         return TOO_FEW

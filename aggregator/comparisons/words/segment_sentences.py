@@ -12,15 +12,15 @@ from aggregator.results.sentences import CAUTION_MARK, NOTHING, TOO_FEW, TOO_FEW
 from surveys.comparing.indicators import Indicator
 from surveys.formatting import join_list, percent, whole
 
-NEAREST = 10  # people
+NEAREST = 10  # numbers of people are rounded to multiples of this
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileRow:
-    """One row of the table: a question, or a figure of the whole profile."""
+    """One row of the table: a question, or a figure about the whole profile."""
 
     name: str
-    text: str  # of the question
+    text: str  # the text of the question, if the row is about one
     cells: tuple[str, ...]
 
 

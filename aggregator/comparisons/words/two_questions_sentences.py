@@ -72,7 +72,7 @@ def _is_shown(share: AssociationEstimate) -> bool:
 
 
 def _describe_too_few(result: TwoQuestionsResult, group: Indicator, shown: Sequence[bool]) -> str:
-    """Begin a sentence about too few people; name the group's answer if only one is small."""
+    """Begin a sentence about too few people; name the group if only one of the two is small."""
     if len(set(shown)) == 1:
         return f"Too few people took part ({whole(result.n)})"
     said = (_describe_no(group), group.said_text)[shown[1]]
@@ -97,7 +97,7 @@ def name_groups(group: Indicator) -> tuple[str, str]:
 
 
 def describe_others(group: Indicator) -> str:
-    """Say who everyone else is; empty if both groups have names."""
+    """Say who everyone else is, or return an empty string if both groups have names."""
     if not group.is_known:
         return ""
     declined = ", or would not say" if group.question.refusal else ""
@@ -105,7 +105,7 @@ def describe_others(group: Indicator) -> str:
 
 
 def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str, str]:
-    """Write the sizes of the two groups: counted if declared, otherwise estimated."""
+    """Write the sizes of the two groups, which are counted if declared and otherwise estimated."""
     if group.is_known:
         first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
         return f"n = {whole(first)}", f"n = {whole(second)}"
@@ -115,13 +115,13 @@ def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str,
 
 
 def round_roughly(number: float) -> int:
-    """Keep two digits, so that an estimated number does not look counted."""
+    """Round to two significant digits, so that an estimated number does not look counted."""
     whole_number = round(number)
     return round(whole_number, min(0, 2 - len(str(whole_number))))
 
 
 def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str:
-    """Write 15 % (8–21), or a mean with its interval, with a mark where caution is due."""
+    """Write a share such as "15 % (8–21)", or a mean, with a mark where caution is due."""
     rating = rate_share(figure)
     if figure.estimate is None or rating is Reliability.NOT_SHOWN:
         return TOO_FEW
@@ -135,7 +135,7 @@ def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str
 
 
 def write_difference(result: TwoQuestionsResult) -> str:
-    """Write 10 points (1–20), or the difference of two means, from the figures as shown."""
+    """Write "10 points (1–20)", or the difference between two means, from the figures as shown."""
     rating = rate_difference(result)
     if rating is Reliability.NOT_SHOWN:
         return TOO_FEW
@@ -166,7 +166,7 @@ def _may_be_zero(difference: AssociationEstimate) -> bool:
 
 
 def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> AssociationEstimate:
-    """Scale an estimate from [0, 1] to the range of the number; keep its error."""
+    """Scale an estimate from [0, 1] to the range of the number, but leave its errors unscaled."""
     if result.outcome_range is None:
         return figure
     least, greatest = result.outcome_range
@@ -185,13 +185,13 @@ def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> A
 
 
 def shows_test(result: TwoQuestionsResult) -> bool:
-    """Whether the p-value is shown; it is not if nothing varies or too few people answered."""
+    """Return whether the p-value is shown, which requires varying answers from enough people."""
     is_shown = rate_difference(result) is not Reliability.NOT_SHOWN
     return is_shown and result.test.method != NO_VARIATION
 
 
 def describe_verdict(result: TwoQuestionsResult) -> str:
-    """Say whether the interval excludes independence; empty where too few people answered."""
+    """Say whether the interval excludes independence; return "" if too few people answered."""
     if result.test.method == NO_VARIATION:
         return NOTHING_TO_TEST
     if not shows_test(result):
@@ -205,7 +205,7 @@ def describe_verdict(result: TwoQuestionsResult) -> str:
 
 
 def describe_coverage(outcome: Indicator, group: Indicator) -> str:
-    """Warn if the intervals may cover less than stated; otherwise empty."""
+    """Warn if the intervals may cover less than stated; otherwise return an empty string."""
     has_silent = [one.variable.size > one.variable.answered for one in (outcome, group)]
     return NEARER_92 if all(has_silent) else ""
 
@@ -213,7 +213,7 @@ def describe_coverage(outcome: Indicator, group: Indicator) -> str:
 def write_estimates(
     result: TwoQuestionsResult, outcome: Indicator, group: Indicator
 ) -> list[EstimateLine]:
-    """List all estimates; none where the difference is not shown."""
+    """List all estimates, or none if the difference is not shown."""
     if rate_difference(result) is Reliability.NOT_SHOWN:
         return []
     if result.outcome_range:

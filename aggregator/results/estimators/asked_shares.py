@@ -1,7 +1,7 @@
-"""Estimate how many people were asked a question behind a rule, alike for all pages and files.
+"""Estimate how many people were asked a question behind a rule, for all pages and files alike.
 
 Earlier answers decide who is asked, so the share is estimated from these answers. The question's
-own code "not asked" is used only where that is impossible.
+own "not asked" code is used only if this is impossible.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from surveys.manifest.manifest import Manifest
 
 
 def list_sums(counted: Counted) -> Iterator[Event]:
-    """List the codes for which a question is asked, where its rule reads one scrambled symbol."""
+    """For each rule that reads one scrambled symbol, list the codes that lead to its question."""
     for question in counted.manifest.questions:
         event = counted.find_event(question) if question.is_scrambled else None
         if event is not None and event.symbol in counted.scrambled:

@@ -23,7 +23,7 @@ Counts = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class SymbolCounts:
-    """The numbers of reports that show each code of a symbol, among those in which it was asked."""
+    """The number of reports with each code of a symbol, among reports in which it was asked."""
 
     symbol: Symbol
     cells: Sequence[int]
@@ -46,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableCounts:
-    """The numbers of reports in each cell of a joint table."""
+    """The number of reports in each cell of a joint table."""
 
     table: JointTable
     cells: NDArray[np.int64]
@@ -62,7 +62,7 @@ class TableCounts:
 class Counted:
     """The counts as of a wave's looks, and which figures may use them.
 
-    `told` names the declared questions whose sizes are shown: none before the close.
+    `told` names the declared questions whose group sizes are shown; before the close, it is empty.
     `broken_down_by` names the declared question if these are the counts of one of its groups, or of
     all its groups but one.
     """
@@ -130,7 +130,7 @@ class Counted:
         )
 
     def may_use(self, found: TableCounts) -> bool:
-        """Whether figures may use a table.
+        """Return whether figures may use a table.
 
         While people watch, and in small groups, no figure depends on an answer that is sent as it
         is (`equations.find_condition`).
@@ -158,7 +158,7 @@ class Counted:
         return counts
 
     def may_tell(self, event: Event) -> bool:
-        """Whether the share of an answer that is sent as it is may be shown."""
+        """Return whether the share of an answer that is sent as it is may be shown."""
         classes = [int(code in event.codes) for code in range(self.symbols[event.symbol].symbol.k)]
         return event.symbol not in self.scrambled and self._may_tell(event.symbol, classes)
 

@@ -1,4 +1,4 @@
-"""The true answers behind a joint table; some of their combinations cannot occur.
+"""The true answers behind a joint table; some combinations of true answers cannot occur.
 
 A question is asked if and only if its rule holds, and people who did not answer chose no item.
 Codes that make no difference to an estimand are merged, so that there are few cells.
@@ -38,7 +38,7 @@ class _TrueCell:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LatentCells:
-    """The reports in merged cells, and the true combinations that can be behind them."""
+    """The reports in merged cells, and the true combinations that can have produced them."""
 
     counts: NDArray[np.int64]
     channel: Floats
@@ -76,7 +76,7 @@ class LatentCells:
 
 
 def build_ratio_cells(found: TableCounts, estimand: Estimand) -> LatentCells:
-    """Describe a share or mean of some of those who were asked."""
+    """Describe a share or mean of some of the people who were asked."""
     classes = [_class_own(axis, estimand) for axis in found.table.own]
     asked = list(_list_asked(estimand, classes))
     not_asked = _build_not_asked(estimand.question, classes)

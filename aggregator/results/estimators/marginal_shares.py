@@ -42,7 +42,7 @@ def find_contradiction_level(symbols: Sequence[Symbol], *, others: int) -> float
 
 
 def _count_codes(symbols: Sequence[Symbol]) -> int:
-    """Count all codes; two codes of one symbol count once, as each determines the other."""
+    """Count all codes; if a symbol has only two, they count once, as each determines the other."""
     return sum(1 if symbol.k == 2 else symbol.k for symbol in symbols)
 
 
@@ -86,7 +86,7 @@ class _CodeIntervals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Codes:
-    """Codes or sums of codes, with the number of reports that show each, and its channel."""
+    """Codes or sums of codes, each with the number of reports that show it and with its channel."""
 
     successes: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -124,7 +124,7 @@ class _Codes:
         main, simultaneous = self.levels.main, self.levels.simultaneous
         return _CodeIntervals(
             main=self._widen_empty(self._find_ends((main,), chosen_at=main)),
-            # These use the method of the main interval around them.
+            # Inner intervals use the method of the main interval around them.
             inner=self._find_ends(self.levels.inner, chosen_at=main),
             simultaneous=self._widen_empty(
                 self._find_ends((simultaneous,), chosen_at=simultaneous)
@@ -132,10 +132,10 @@ class _Codes:
         )
 
     def _widen_empty(self, ends: _Ends) -> _Ends:
-        """Replace empty intervals with those at the level for testing contradictions.
+        """Replace each empty interval with the one at the level for testing contradictions.
 
-        The wider interval covers the true share at least as often as the empty one. If it is empty
-        too, the counts contradict the design.
+        The wider interval covers the true share at least as often as the empty one. If the wider
+        interval is empty too, the counts contradict the design.
         """
         low, high, contradiction = ends.low.copy(), ends.high.copy(), ends.contradiction.copy()
         for row, code in np.argwhere(ends.contradiction).tolist():
@@ -151,7 +151,7 @@ class _Codes:
         return replace(ends, low=low, high=high, contradiction=contradiction)
 
     def _find_ends(self, levels: Sequence[float], *, chosen_at: float) -> _Ends:
-        """Find the ends at all levels, by the method for the level `chosen_at`."""
+        """Find the ends at all levels with the methods chosen for the level `chosen_at`."""
         methods = self._choose_methods(level=chosen_at)
         now = [self.levels.now(level) for level in levels]
         shape = (len(levels), len(methods))
@@ -275,7 +275,7 @@ class MarginalShares:
         )
 
     def estimate(self, estimand: Estimand, event: Event | None = None) -> Estimate:
-        """Estimate the share of the estimand's codes, or of `event`, which means the same."""
+        """Estimate the share of the estimand's codes, or of the equivalent codes of `event`."""
         event = event or Event(symbol=estimand.symbol, codes=estimand.event)
         row, is_complement = _find_row(event, self.counts)
         place, own = self.places[row], self.counts[estimand.symbol]
@@ -300,13 +300,13 @@ class MarginalShares:
         )
 
     def _contradicts(self, row: Event) -> bool:
-        """Whether a row, or any single code of its symbol, contradicts the design."""
+        """Return whether a row, or any single code of its symbol, contradicts the design."""
         own = self.intervals.main.contradiction[0, self.places[row]]
         return row.symbol in self.contradicting or bool(own)
 
 
 def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:
-    """Return the event to estimate, and whether it is the complement of the event given.
+    """Return the event to estimate, and whether it is the complement of the given event.
 
     The complement is estimated if it is a single code. Thus the same share is computed in the same
     way wherever it is shown.

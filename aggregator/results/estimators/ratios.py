@@ -81,7 +81,7 @@ class Method:
 
 
 def _find_design_error(cells: LatentCells, counted: float) -> float | None:
-    """Find the standard error at a share of 20 %; None where nobody seems to be counted."""
+    """Find the standard error at a share of 20 %, or return None if nobody seems to be counted."""
     if counted <= 0:
         return None
     reports = cells.expect(share=COMPARED_AT, counted=min(counted, 1.0))
@@ -152,7 +152,7 @@ def build_estimate(
 
 
 def find_jointly(cells: LatentCells, *, symbols: tuple[str, ...]) -> Method:
-    """Find a share by the joint likelihood."""
+    """Return the method that finds a share by the joint likelihood."""
     joint = cells.for_likelihood()
     return Method(
         name="likelihood_ratio_joint",

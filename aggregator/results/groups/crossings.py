@@ -1,12 +1,12 @@
-"""Whether blocks of a random subset may be compared with each other.
+"""Decide whether blocks of a random subset may be compared with each other.
 
 Where each block has its own file of rows, no file says which rows belong to people who were also
 asked another block. A comparison across two blocks counts exactly these people. The total of a
-block, less its comparisons with some other blocks, counts those who were asked only the remaining
-blocks.
+block, minus its comparisons with some other blocks, counts the people who were asked only the
+remaining blocks.
 
 Therefore one decision holds for a whole wave. If a single pair of blocks were refused, the
-comparisons with all other blocks would give its figures.
+comparisons with all other blocks would reveal the figures of that pair.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from surveys.manifest.manifest import Manifest
 
 
 def may_cross_files(manifest: Manifest, found: Combinations) -> bool:
-    """Whether all comparisons across two blocks together reveal nothing about few people."""
+    """Return whether all comparisons across two blocks together reveal nothing about few people."""
     return all(_hides_few(manifest, found, block) for block in range(found.masks.shape[1]))
 
 
@@ -37,7 +37,7 @@ def _hides_few(manifest: Manifest, found: Combinations, block: int) -> bool:
     needed = count_people_needed(manifest, block=block)
     both = people @ crossings
     sizes = np.concatenate([both, people.sum() - both])
-    # The search is sure to find only sums of fewer than C people; sizes must reach `needed`.
+    # The search is sure to find only sums over fewer than C people, but sizes must reach `needed`.
     if ((sizes > 0) & (sizes < needed)).any():
         return False
     conditions, _ = find_condition_groups(manifest, found, part=block)

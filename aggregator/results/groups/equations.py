@@ -1,8 +1,8 @@
-"""Find how many people must hide behind figures about a group whose rows are not marked.
+"""Find how many people a group needs to stay hidden if the file of rows does not mark it.
 
 The file of rows has everybody's codes. Exact counts of a group that the file does not mark are
-linear equations about which rows belong to it. With ten people for each equation, the members stay
-hidden. With about as many equations as people, all members could be found.
+linear equations about which rows belong to the group. With ten people for each equation, the
+members stay hidden. With about as many equations as people, all members could be found.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PEOPLE_FOR_EQUATION = 10
 def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
     """Count the independent equations that the counts of all codes give about one group.
 
-    Each symbol with k codes gives k - 1 equations, and a joint table adds those of each interaction
-    of its axes. If `block` is given, only the questions of the block count.
+    Each symbol with k codes gives k - 1 equations, and a joint table adds the equations of each
+    interaction between its axes. If `block` is given, only the questions of the block count.
     """
     symbols = [
         symbol
@@ -44,18 +44,19 @@ class Condition:
     """The declared question that all rules of one part of a survey read."""
 
     symbol: str
-    classes: tuple[int, ...]  # of its codes; no rule distinguishes codes of one class
-    needed: int  # the people that each class needs
+    classes: tuple[int, ...]  # the class of each code; no rule distinguishes codes of one class
+    needed: int  # the number of people that each class needs
 
 
 def find_condition(
     manifest: Manifest, tables: Iterable[JointTable], *, mask: int | None
 ) -> Condition | None:
-    """Find what the rules of one part read; None without rules, or if they could be crossed.
+    """Find what a part's rules read; return None if there are no rules or they could be crossed.
 
-    Every rule gives equations about the people who satisfy it. `needed` people are enough to hide
-    behind all these equations together. Rules that read several declared questions, or different
-    answers for a block, could be crossed. In that case, no figure depends on any of these rules.
+    Every rule gives equations about the people who satisfy it. A class of `needed` people is large
+    enough to stay hidden despite all these equations together. Rules that read several declared
+    questions, or different answers for a block, could be crossed. In that case, no figure depends
+    on any of these rules.
     """
     reading = [one for one in tables if one.mask == mask and list_conditions(one)]
     axes = [axis for one in reading for axis in one.axes if axis.symbol.threshold is None]
@@ -87,7 +88,7 @@ _Interaction = frozenset[tuple[str, tuple[int, ...]]]
 
 
 def _list_interactions(axes: Sequence[Axis], *, least: int) -> list[_Interaction]:
-    """List the sets of at least `least` axes, each as a symbol with the classes of its codes."""
+    """List the sets of at least `least` axes; an axis is a symbol with the classes of its codes."""
     named = [(axis.symbol.name, axis.classes) for axis in axes]
     several = (combinations(named, size) for size in range(least, len(named) + 1))
     return [frozenset(some) for some in chain.from_iterable(several)]

@@ -1,4 +1,4 @@
-"""Whether each half of a divided wave may be compared by declared groups."""
+"""Decide whether each half of a divided wave may be compared by declared groups."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EQUATIONS_OF_A_CLAIM = 2
 
 
 def can_tell_groups(wave: Wave) -> bool:
-    """Whether no table by declared groups can single out a few people in the halves.
+    """Return whether no table by declared groups can single out a few people in the halves.
 
     In each half, every combination of declared answers must contain either nobody or enough people.
     The same then holds for every union of combinations, and for both halves together. "Enough"
-    means the crowd, and ten people for each equation of a breakdown and of all claims, because the
-    file of rows may leave a group out later.
+    means at least the crowd and at least ten people for each equation of a breakdown and of all
+    claims, because the file of rows may leave out a group later.
     """
     manifest = wave.description
     equations = count_equations(manifest) + MOST_CLAIMS * EQUATIONS_OF_A_CLAIM

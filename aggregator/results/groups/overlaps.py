@@ -1,4 +1,4 @@
-"""Whether figures about large groups reveal something about a few people.
+"""Decide whether figures about large groups reveal something about a few people.
 
 Figures are sums over people. Figures about several groups therefore also give the figures about all
 sums and differences of these groups. Such a difference may count few people although each group has
@@ -6,14 +6,15 @@ many. For example, two lists may divide the same people in ways that differ for 
 
 Groups, and marks that divide people into cells, span a space of functions on people. A function's
 support is the set of people for whom it is not 0. The smallest support is as hard to find as the
-lightest word of a code, so the same search is used (information-set decoding). In a random order,
-each person who is independent of the basis so far enters it. For each of them, one function is 1
-for this person and 0 for all others in the basis. A support is found if at most one of its people
-comes before the basis is complete. A support of one person is found in every order.
+lightest word of a code, so the same search is used (information-set decoding). People are taken in
+a random order, and each person who is independent of the basis so far enters it. For each person in
+the basis, one function is 1 for this person and 0 for all others in the basis. A support is found
+if at most one of its people comes before the basis is complete. A support of one person is found in
+every order.
 
-The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until only
-about one search in a million would miss a support of a given size. If that would take too many
-orders, there are too many groups for so few people, and the answer is yes.
+The fewer groups and the more people there are, the earlier a basis is complete. Orders are drawn
+until only about one search in a million would miss a support of a given size. If that would take
+too many orders, the answer is yes, because there are too many groups for the number of people.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Matrix = NDArray[np.float64]
 MOST_ORDERS = 1000
 FEW_ORDERS = 10
 MOST_STEPS = 200_000_000_000
-ENOUGH = 14  # mean number of times that a support is found; exp(-14) of searches miss it
+ENOUGH = 14  # the mean number of times that a support is found; exp(-14) of searches miss it
 SEED = 20261125
 ROWS_AT_ONCE = 1_000  # so that memory does not grow with the number of people
 ROWS_SEARCHED = 256
@@ -45,11 +46,11 @@ def leave_few(
     needed: int,
     sure: int,
 ) -> bool:
-    """Whether figures about all groups reveal something about a few people.
+    """Return whether figures about all groups reveal something about a few people.
 
-    All people in a row have the same mark and are in the same groups; `people` counts those in each
-    row. Few means fewer than `needed`. Facts that follow from the known groups and the marks alone
-    do not count. Only about one search in a million misses a support of `sure` people.
+    All people in a row have the same mark and are in the same groups; `people` counts the people in
+    each row. "A few" means fewer than `needed`. Facts that follow from the known groups and the
+    marks alone do not count. Only about one search in a million misses a support of `sure` people.
     """
     groups = np.concatenate([known, new], axis=1)
     cells = np.unique(marks, return_inverse=True)[1].reshape(-1)
@@ -61,7 +62,7 @@ def leave_few(
         first = _find_first(cells, order)
 
         def read(rows: Rows, first: Rows = first) -> Matrix:
-            """Read the groups of rows, minus those of the first row with the same mark.
+            """Read the groups of rows, minus the groups of the first row with the same mark.
 
             Functions are 0 in that first row, which is in the basis, so marks need no columns.
             """
@@ -102,7 +103,7 @@ def _find_chance(time: float, *, support: int) -> float:
 def _find_first(cells: Rows, order: Rows) -> Rows:
     """Find the first row of each cell."""
     first = np.empty(cells.max(initial=-1) + 1, dtype=np.intp)
-    first[cells[order[::-1]]] = order[::-1]  # of several assignments, the last stays
+    first[cells[order[::-1]]] = order[::-1]  # the last of several assignments stays
     return first
 
 
@@ -112,7 +113,7 @@ def _split(rows: Rows, size: int) -> Iterator[Rows]:
 
 
 def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple[Rows, Matrix]:
-    """Return the rows of a basis, and a function for each: 1 in this row, 0 in the others.
+    """Return the rows of a basis and, for each, a function: 1 in this row and 0 in the others.
 
     A function is a column of group coefficients; `read(rows) @ column` gives its values.
     """
@@ -144,6 +145,6 @@ def _eliminate(matrix: Matrix, *, row: int, found: int) -> None:
 
 
 def _is_spanned(functions: Matrix, groups: Matrix) -> bool:
-    """Whether the groups span the functions; both have their values in the rows of the basis."""
+    """Return whether the groups span the functions; both are given by their values in the basis."""
     found, *_ = np.linalg.lstsq(groups, functions, rcond=None)
     return bool((np.abs(groups @ found - functions) < ZERO).all())

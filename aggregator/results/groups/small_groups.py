@@ -1,4 +1,4 @@
-"""Decide which groups of an unscrambled answer are too small to be shown."""
+"""Decide which groups of an unscrambled question are too small to be shown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ def hide_small_groups(
 ) -> frozenset[int]:
     """Return the codes of groups that are hidden because they, alone or together, are too small.
 
-    `already` are codes that are hidden for another reason. One small group alone could be found by
-    subtracting the others from the total, so the next smallest are hidden with it, until the hidden
-    groups together reach the minimum. If all hidden groups are empty, the total shows it, and only
-    `already` stays hidden.
+    `already` has the codes that are hidden for another reason. The size of a single hidden group
+    could be found by subtracting the other groups from the total, so the next smallest groups are
+    hidden with it until the hidden groups together reach the minimum. If all hidden groups are
+    empty, the total shows this, and only `already` stays hidden.
     """
     hidden = _hide(counts, minimum=minimum, already=already)
     return frozenset(hidden if any(counts[code] for code in hidden) else already)
@@ -32,7 +32,7 @@ def _hide(counts: Sequence[int], *, minimum: int, already: Collection[int] = ())
 
 
 def may_tell_classes(counts: Sequence[int], classes: Sequence[int], *, minimum: int) -> bool:
-    """Whether figures for classes of groups reveal no more than the groups that are shown.
+    """Return whether figures for classes of groups reveal no more than the groups that are shown.
 
     Each class must be large enough, and the hidden groups must share a class. Otherwise subtracting
     the shown groups from a class would reveal some of the hidden groups.

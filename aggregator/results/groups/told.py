@@ -1,9 +1,9 @@
 """Decide for which declared questions the sizes of groups are shown.
 
 Each question hides its small groups (`small_groups.py`). But two questions may divide the same
-people almost alike, and subtracting one large group from another then counts the few who differ.
-In the order of the survey, each question is therefore shown unless a sum or difference of groups is
-about few people.
+people in almost the same way, and subtracting one large group from another then counts the few
+people who differ. Questions are therefore admitted in the order of the survey, each unless a sum or
+difference of groups would be about few people.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def join_groups(groups: Mapping[str, Groups], names: Sequence[str]) -> Groups:
 def admit(
     names: Sequence[str], may_add: Callable[[Sequence[str], Sequence[str]], bool]
 ) -> tuple[str, ...]:
-    """Admit all names if possible; otherwise each in turn that may join those already admitted."""
+    """Admit all names if possible; otherwise, admit in turn each that may join those before it."""
     if not names or may_add((), names):
         return tuple(names)
     shown: list[str] = []

@@ -47,8 +47,8 @@ def plan_launched(
 ) -> NextStep:
     """Return the next step after the launch.
 
-    `is_shown` says that there are enough reports for results, and `awaits_release` that the survey
-    publishes protected figures but readers have none yet.
+    `is_shown` says whether there are enough reports for results, and `awaits_release` says whether
+    the survey publishes protected figures but readers have none yet.
     """
     if is_open:
         return SHARE

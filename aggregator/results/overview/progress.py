@@ -15,7 +15,7 @@ from surveys.models import WaveQuerySet
 
 
 def with_progress(waves: WaveQuerySet) -> QuerySet[Any]:
-    """Add to each wave the reports of its newest look, and whether more will be counted."""
+    """Add to each wave the number of reports at its newest look and what decides its next step."""
     own = {"wave": OuterRef("pk")}
     newest = Snapshot.objects.filter(**own).order_by("-through_batch")
     has_reports = Exists(RawReport.objects.filter(**own)) | Exists(Batch.objects.filter(**own))
@@ -40,7 +40,7 @@ def find_step(wave: Any, *, state: SurveyState) -> NextStep:
 
 
 def is_shown(wave: Any) -> bool:
-    """Whether the results page shows figures of a wave from `with_progress`; see `find_shown`."""
+    """Return whether results of a wave from `with_progress` are shown (see `find_shown`)."""
     comes_early = wave.survey.drawn is None and not wave.sealed_half
     is_whole = wave.is_final or wave.is_half or comes_early
     return wave.is_kept or (is_whole and wave.counted >= wave.crowd)

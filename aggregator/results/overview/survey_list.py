@@ -55,7 +55,7 @@ class SurveyLine:
 def find_surveys(*, account: User) -> QuerySet[Survey, Any]:
     """Find the surveys on which an account has a role, newest first, for `read_lines`.
 
-    This takes two queries. Reports from coins are counted on their own results page.
+    This takes two queries. Reports from coins are counted on a separate results page.
     """
     waves = with_progress(Wave.objects.electronic()).defer("manifest")
     # A join would group all surveys before a page takes 25 of them.

@@ -20,7 +20,7 @@ const markLinks = (part) => {
 };
 
 /**
- * Parsed by the browser as a document: the policy of most pages forbids HTML from strings.
+ * The browser parses the page as a document: the policy of most pages forbids HTML from strings.
  * @param {string} address
  * @returns {Promise<Document>}
  */
@@ -107,7 +107,7 @@ const close = (link, section) => {
   link.focus();
 };
 
-// One listener for the whole page also serves links in panels that htmx puts in later.
+// One listener for the whole page also serves links in panels that htmx inserts later.
 document.addEventListener("click", (event) => {
   const link = event.target instanceof Element ? event.target.closest("a.method") : null;
   const isPlain = event.button === 0 &&

@@ -50,7 +50,7 @@ def make_word_file(report: StudyReport) -> bytes:
 
 
 def _repack(content: bytes) -> bytes:
-    """Rewrite the parts of a file without their times of writing."""
+    """Rewrite the parts of a file without the times at which they were written."""
     again = BytesIO()
     with ZipFile(BytesIO(content)) as old, ZipFile(again, "w", ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -195,7 +195,7 @@ class _Writer:
 
 
 def _list_widths(part: Table) -> list[float]:
-    """List the widths of the columns in millimetres; columns of words share what figures leave."""
+    """List column widths in millimetres; columns of words share the space that figures leave."""
     figures = len(part.header) - len(part.widths)
     rest = _TEXT_WIDTH - _FIGURE_WIDTH * figures
     words = [rest * width / sum(part.widths) for width in part.widths]
@@ -207,7 +207,7 @@ def _clean(text: str) -> str:
 
 
 def _repeat_as_header(row: Any) -> None:
-    """Mark a row as the header of its table, repeated on every page."""
+    """Mark a row as the header of its table, which is repeated on every page."""
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
 

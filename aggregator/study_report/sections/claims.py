@@ -31,7 +31,7 @@ BEING_TESTED = "It is being tested. Come back in a minute."
 
 
 def write_claims(wave: Wave, manifest: Manifest) -> Section:
-    """Write the section of a survey that keeps a half of its reports sealed."""
+    """Write the section for a survey that keeps half of its reports sealed."""
     half = find_half(wave)
     if half is None:
         parts: tuple[Part, ...] = (Paragraph(text=NOT_DIVIDED),)

@@ -1,4 +1,4 @@
-"""The planned comparisons with their results, and those that the researchers tried later."""
+"""The planned comparisons with their results, and the comparisons that the researchers tried."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _KINDS = frozenset(Comparison.Kind) - {Comparison.Kind.BREAKDOWN, Comparison.Kin
 
 
 def write_comparisons(results: Results) -> Iterator[Section]:
-    """Write what was planned; after the close, also what was tried."""
+    """Write the planned comparisons and, after the close, the comparisons that were tried."""
     planned = list_planned(results)
     if planned:
         yield Section(

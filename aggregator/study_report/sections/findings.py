@@ -95,7 +95,7 @@ def _write_row(row: BlockRow, *, axis: str) -> Row:
 
 
 def explain_nothing(view: View) -> Section:
-    """Say why the report has no results yet, or never will."""
+    """Say why the report has no results yet, or will never have any."""
     wave = view.wave
     assert wave is not None
     text = {

@@ -46,7 +46,7 @@ def list_marks(view: View) -> tuple[str, ...]:
 
 
 def _is_half(view: View) -> bool:
-    """Whether the figures are those of one half while the other half is sealed."""
+    """Return whether the figures describe one half while the other half is sealed."""
     if view.wave is None or view.snapshot is None or not view.snapshot.is_half:
         return False
     half = find_half(view.wave)
@@ -123,7 +123,7 @@ def _describe_planned_end(wave: Wave) -> str:
 
 
 def count_reports(view: View) -> int | None:
-    """Count the sealed reports that pages show; None before the first look."""
+    """Count the sealed reports that pages show; return None before the first look."""
     if view.standing is Standing.EMPTY:
         return 0
     return view.snapshot.total if view.snapshot else None
@@ -137,7 +137,7 @@ def count_coin_reports(view: View) -> int:
 
 
 def describe_rate(reports: int, invited: int) -> str:
-    """Write 41 % (reports ÷ people invited); a rate above 100 % is refused."""
+    """Write a rate such as "41 % (reports ÷ people invited)", but none above 100 %."""
     if reports > invited:
         return MORE_THAN_INVITED
     rate = reports / invited

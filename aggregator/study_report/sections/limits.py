@@ -1,4 +1,4 @@
-"""What limits the conclusions from a study, written from its own figures."""
+"""The limits of the conclusions from a study, written from the study's own figures."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A paragraph on methods to paste into a paper, written from the manifest and the results.
 
-It answers what STROBE asks of the methods of an observational study and what the NCHS asks of
-proportions, as far as Murmur can know it; the rest is listed for the authors to add.
+It gives what STROBE requires in the methods of an observational study and what the NCHS requires
+for proportions, as far as Murmur can know this. The rest is listed for the authors to add.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
 
 
 def _list_parameters(questions: list[ManifestQuestion]) -> str:
-    """Write k = 2, t = 0.7500, ε = 1.10 in Q1–Q3; and so on for each set of parameters."""
+    """Write each set of parameters, such as "k = 2, t = 0.7500, ε = 1.10 in Q1–Q3"."""
     alike: dict[str, list[ManifestQuestion]] = {}
     for question in questions:
         alike.setdefault(_write_parameters(question), []).append(question)

@@ -1,4 +1,4 @@
-"""How answers were protected, in plain words and with the numbers of the manifest."""
+"""How answers were protected, in plain words and with numbers from the manifest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
         )
     ]
     if scrambled:
-        # Each is computed only once, because finding what all codes say about an answer is slow.
+        # Each strength is computed once, because finding what all codes say about an answer is
+        # slow.
         strengths = [(question, _find_strength(manifest, question)) for question in scrambled]
         one = max(strength.statement_epsilon for _, strength in strengths)
         parts += [
@@ -60,7 +61,7 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
 
 
 def _write_table(strengths: list[tuple[ManifestQuestion, Strength]]) -> Table:
-    """Write one row for all questions that are scrambled alike."""
+    """Write one row for each set of questions that are scrambled alike."""
     alike: dict[tuple[str, str, str, str], list[ManifestQuestion]] = {}
     for question, strength in strengths:
         row = (
@@ -97,7 +98,7 @@ def _find_strength(manifest: Manifest, question: ManifestQuestion) -> Strength:
 
 
 def name_questions(questions: list[ManifestQuestion]) -> str:
-    """Write Q1–Q3, Q5 for numbers 1, 2, 3 and 5."""
+    """Write "Q1–Q3, Q5" for the questions 1, 2, 3 and 5."""
     spans: list[list[int]] = []
     for number in sorted(question.number for question in questions):
         if spans and number == spans[-1][1] + 1:
@@ -108,7 +109,7 @@ def name_questions(questions: list[ManifestQuestion]) -> str:
 
 
 def _describe_meaning(one: float, total: float) -> Iterator[str]:
-    """Say what the codes about one answer, and all codes of a person, reveal at most (in ε)."""
+    """Say how much the codes about one answer and all codes of a person reveal, given their ε."""
     yield (
         "What this means: a person’s codes change the odds of any guess about one answer by a "
         f"factor of {odds_factor(one)} at most, for any reader, whatever else that reader knows. A "

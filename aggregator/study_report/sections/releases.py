@@ -39,7 +39,7 @@ NONE_YET = "No release has been made."
 
 
 def write_releases(wave: Wave) -> Section:
-    """Write the section of a protected survey."""
+    """Write the section for a protected survey."""
     account = read_account(wave)
     drawn = [one for one in account.releases if one.state == Release.State.DRAWN]
     intro = (
@@ -83,7 +83,7 @@ def _write_release(
         by = f" by Q{figures.group.number}" if figures.group else ""
         name = name_questions(list(asked.values())) + by
         full_name = f"Table of {name}"
-        notes = (*filter(None, [describe_people(figures)]), *notes)  # none of too few
+        notes = (*filter(None, [describe_people(figures)]), *notes)  # none if there are too few
         header = ("Answer", "Share or mean")
         rows = [row for question in figures.questions for row in _list_rows(question)]
     if not figures.is_enough:

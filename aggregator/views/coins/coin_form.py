@@ -1,6 +1,6 @@
 """The form for people who toss two coins, in browsers without scripts and on paper.
 
-People toss the coins before they fill in the form, so it sends scrambled codes like any other
+People toss the coins before they fill in the form, so the form sends scrambled codes like any other
 report. No code here reads a session, a cookie or an account, and no address is kept.
 """
 
@@ -46,7 +46,7 @@ _STATUSES = {
 }
 
 
-@csrf_exempt  # there is no session that another site could use; check_source refuses its posts
+@csrf_exempt  # no session that another site could use; check_source refuses posts from other sites
 @require_http_methods(["GET", "HEAD", "POST"])
 def coins(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the form for the newest wave with two coins, or record the ticks."""
@@ -91,7 +91,7 @@ def _waves(slug: str) -> WaveQuerySet:
 
 
 def _standing(wave: Wave) -> str:
-    """Say why reports are not accepted now; empty if they are."""
+    """Say why reports are not accepted now, or return an empty string if they are."""
     now = timezone.now()
     if wave.accepts_at(now):
         return ""

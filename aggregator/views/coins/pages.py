@@ -27,7 +27,7 @@ from surveys.views.respondent.deleted import is_deleted
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One question of the form with its ticked `code`; if `is_missing`, it asks for a tick."""
+    """One question of the form with its ticked `code`; if `is_missing`, the form asks for one."""
 
     number: int
     question: ManifestQuestion

@@ -95,7 +95,8 @@ def _bind(desk: Desk, kind: ReleaseKind, data: QueryDict | None) -> ReleaseForm:
 def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpResponseBase:
     """Charge the choice on the form if the shown price was for the same choice.
 
-    The same request leads to the existing release, so pressing the button twice charges only once.
+    Repeating a request leads to the existing release, so pressing the button twice charges only
+    once.
     """
     assert desk.account is not None
     assert desk.wave is not None

@@ -31,7 +31,7 @@ OK = 200
 @require_safe
 @unless_deleted
 def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
-    """Show published results; 404 if the survey publishes none, 410 if its owner withdrew them."""
+    """Show published results; reply 404 if none are published, 410 if the owner withdrew them."""
     wave = find_published_wave(slug, mode)
     if wave.survey.public_results_off:
         return _explain(request, wave, "off", status=GONE)
@@ -51,7 +51,7 @@ def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
 def public_results_csv(
     request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponse:
-    """Send the releases of a protected survey as a file; 404 for other surveys."""
+    """Send the releases of a protected survey as a file; reply 404 for other surveys."""
     wave = find_published_wave(slug, mode)
     if not wave.description.publishes_releases:
         raise Http404
@@ -71,7 +71,7 @@ def public_results_csv(
 
 
 def _choose_language(request: HttpRequest, wave: Wave) -> str:
-    """Return the language that the address names, or else the survey's own."""
+    """Return the language that the address names, or else the survey's own language."""
     manifest = wave.description
     language = request.GET.get("lang", "")
     return language if language in manifest.languages else manifest.language
@@ -80,7 +80,7 @@ def _choose_language(request: HttpRequest, wave: Wave) -> str:
 def _explain(
     request: HttpRequest, wave: Wave, page: str, *, why: str = "", status: int = OK
 ) -> HttpResponse:
-    """Say why there are no results: they are `off`, or there are `no_results` yet."""
+    """Say why there are no results: `page` is "off" if they were withdrawn, else "no_results"."""
     language = _choose_language(request, wave)
     context = build_translated_context(wave, language) | {"why": why}
     content = render_in(language, f"results/public_{page}.html", context).encode()

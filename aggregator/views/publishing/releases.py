@@ -28,9 +28,9 @@ from surveys.releasing.choice import OFFERED
 
 NO_RELEASE = "There is no such release."
 SECONDS_TO_RELOAD = 2
-# An operator must first fix a problem.
+# The page reloads less often if an operator must first fix a problem.
 SECONDS_WITH_PROBLEM = 30
-# A worker draws within seconds. The longest other task may keep it busy for half as long.
+# A worker draws within seconds. The longest other task may keep it busy for half of this time.
 MINUTES_UNTIL_LATE = 10
 
 
@@ -107,7 +107,7 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
 
 
 def _count_minutes_late(release: Release) -> int:
-    """Count the whole minutes since a release became due; 0 if it is not late."""
+    """Count the whole minutes since a release became due, or return 0 if it is not late."""
     since = find_due_since(WorkKind.RELEASE, release.pk)
     if since is None:
         return 0
