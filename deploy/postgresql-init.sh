@@ -1,8 +1,8 @@
 #!/bin/sh
 # deploy/postgresql-init.sh [FILE]
 # Creates the role and the database of Murmur on a PostgreSQL server, with the rights needed to erase
-# traces of sealed reports. FILE holds the password of the new role; with -, it comes from standard input,
-# which root can open for the server's superuser:
+# traces of sealed reports. FILE contains the password of the new role. If FILE is -, the password is read from
+# standard input, which root can open for the server's superuser:
 #     sudo -u postgres deploy/postgresql-init.sh - </etc/murmur/secrets/postgres_password
 # PGPORT names the port, if several servers run on the machine.
 set -eu
@@ -17,7 +17,7 @@ SET log_statement = none;
 SET log_min_duration_statement = -1;
 SET log_min_error_statement = panic;
 CREATE ROLE murmur LOGIN PASSWORD :'password';
--- Without a locale, as on a small server, Debian's PostgreSQL would store bytes of no known encoding.
+-- On a machine without a locale, such as a small server, Debian's PostgreSQL would store text in no known encoding.
 CREATE DATABASE murmur OWNER murmur TEMPLATE template0 ENCODING UTF8 LOCALE 'C';
 -- Lets Murmur request checkpoints, so that used files of the write-ahead log can be removed.
 GRANT pg_checkpoint TO murmur;

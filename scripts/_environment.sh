@@ -20,7 +20,7 @@ find_python() {
 }
 
 # install FILE …: installs wheels only, because a machine may lack a compiler. Compiles no bytecode:
-# most modules of these packages are never imported. Shows pip's output if it fails.
+# most modules of these packages are never imported. Shows the output of pip if pip fails.
 install() {
     local file said status=0
     local options=(--quiet --disable-pip-version-check --no-compile --require-hashes --only-binary :all:)
@@ -32,7 +32,7 @@ install() {
     return $status
 }
 
-# works_with CHOSEN: whether .venv works and was made with the chosen Python, if any.
+# works_with CHOSEN: succeeds if .venv works and was made with the chosen Python, if one was chosen.
 works_with() {
     local identity='import sys; print(*sys.version_info[:3], sys.base_prefix)'
     .venv/bin/python -c 'import pip' 2>/dev/null || return 1

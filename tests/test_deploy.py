@@ -36,7 +36,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 NGINX = re.sub(r"#.*", "", (DEPLOY / "nginx.conf").read_text())
 SYSTEMD = DEPLOY / "systemd"
 UNITS = [*sorted(SYSTEMD.glob("murmur-*@.service")), SYSTEMD / "murmur-beat.service"]
-# The address, the name and the time to stop differ between containers and units.
+# These options, such as the address and the time to stop, differ between containers and units.
 OF_THE_PLACE = ("--host", "--port", "--timeout-graceful-shutdown", "--hostname", "--pidfile")
 
 
@@ -258,7 +258,7 @@ def test_the_new_role_may_do_what_purging_needs_and_no_more(
 
 
 def make_role(server: Postgres, secret: Path) -> None:
-    """Run the script as the operator, who can open the file; the script need not be able to."""
+    """Run the script with the file as its input, so that it need not be able to open the file."""
     with secret.open() as opened:
         done = subprocess.run(
             [DEPLOY / "postgresql-init.sh", "-"],
@@ -354,7 +354,7 @@ def test_mailed_links_differ_from_other_pages_only_in_the_log() -> None:
 @pytest.mark.skipif(bool(missing_programs()), reason="nginx or openssl is not installed")
 def test_the_proxy_starts_with_sockets_as_its_output_as_under_systemd(tmp_path: Path) -> None:
     configuration = Nginx(folder=tmp_path / "nginx", web_ports=[free_port()]).write_files()
-    # systemd connects its journal with a socket, which nobody can open by its path.
+    # Under systemd, standard error is a socket to the journal, which cannot be opened by its path.
     ours, theirs = socket.socketpair()
     with ours, theirs:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""One table of headers applies to everything: pages, errors, static files, intake, invalid HTTP."""
+"""One table of headers applies to pages, errors, static files, the intake and invalid HTTP."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_recorded_report_has_the_headers_and_is_not_cached() -> None:
 def test_strict_transport_security_is_sent_where_https_is_on() -> None:
     assert "Strict-Transport-Security" not in headers_for("/")
     with override_settings(HTTPS=True):
-        # Other services on subdomains of this host may have no TLS.
+        # Subdomains are left out, because other services on them may have no TLS.
         assert headers_for("/")["Strict-Transport-Security"] == "max-age=63072000"
     everything = "max-age=63072000; includeSubDomains; preload"
     with override_settings(HTTPS=True, HSTS=everything):

@@ -212,7 +212,7 @@ OTHERS = re.compile(
     r"|surveys:(import|imported|definition_import|definition_compare|translation_file|teams"
     r"|invitation|hand_over_all|account_leave)$"
 )
-# These routes change nothing that exists, or give up the account's own role.
+# These routes change nothing that already exists, or give up the account's own role.
 ASKING_NO_ROLE = ("surveys:create", "surveys:template", "surveys:leave")
 
 

@@ -547,7 +547,7 @@ def _list_wrong_by_token(
         name, row = route.name.removeprefix("aggregator:"), TABLE[route.name]
         if (name in SCOPES) != in_api or row.get == everyone(200):
             continue
-        cache.clear()  # the throttles
+        cache.clear()  # resets the throttles
         path = address(route, surveys[row.survey])
         for method in methods if in_api else ("GET",):
             creates = name == "api_surveys" and method == "POST"
@@ -627,7 +627,7 @@ def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
     assert _describe(surveys) == before
 
 
-# Giving up the account's own role, and creating its own survey.
+# These routes give up the account's own role, or create a survey for the account.
 OF_ONESELF = ("surveys:leave", "surveys:create")
 PEOPLE = re.compile("people|teams|hand-over|invitations")
 ESCALATING: tuple[dict[str, object], ...] = (

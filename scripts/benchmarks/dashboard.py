@@ -1,7 +1,7 @@
 """The time and the number of queries for a results page.
 
-The first page is that of a closed survey with 50 questions of all types and 10⁶ reports. Others
-have 10⁴ reports, 10 questions or an open survey. The benchmark fails if the number of queries
+The first page shows a closed survey with 50 questions of all types and 10⁶ reports. The other pages
+show 10⁴ reports, 10 questions or an open survey. The benchmark fails if the number of queries
 depends on the questions or reports. Processes keep the blocks that they rendered last, so the first
 request after a look takes longer and is measured separately.
 """
@@ -103,7 +103,7 @@ def set_up(var: Path) -> None:
     copy_static_files(var)
     copy_empty_database(var / "murmur.sqlite3")
     django.setup()
-    logging.disable(logging.INFO)  # lines about sign-ins
+    logging.disable(logging.INFO)  # hides lines about sign-ins
     call_command("migrate", verbosity=0)
 
 

@@ -1,6 +1,6 @@
 """The time and memory needed for reports.csv of a closed wave.
 
-The waves have 100 questions in full batches. The first has neither declared questions nor random
+The waves have 100 questions and full batches. The first has neither declared questions nor random
 subsets, the second has two declared questions in the file, and the third has random subsets and a
 file for each block.
 """

@@ -1,6 +1,6 @@
-"""Sends a million spoiled requests to the real web process; checks its answers and its time.
+"""Sends a million spoiled requests to the real web process; checks and times its replies.
 
-It runs the tests' fuzzer with the same seed, so the first 100,000 requests are the same.
+This benchmark runs the fuzzer of the tests with the same seed, so it begins with their requests.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """How many reports per second the intake accepts, compared with a plain view and the limit.
 
-One run measures SQLite and PostgreSQL: rows inserted by the driver alone; a plain REST view at full
-load; the product's own web processes at full load and with reports at random moments, alone and
-while a worker seals and estimates. At the end, every acknowledged id is looked up in the database.
+One run measures both SQLite and PostgreSQL. On each, the driver alone inserts rows, and a plain
+REST view runs at full load. The product's own web processes run at full load and with reports at
+random moments, alone and while a worker seals and estimates. At the end, every acknowledged id is
+looked up in the database.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ SLOW_RATE, RATE = 1000, 3000
 POOL = 64  # connections over which reports arrive at random moments
 GROUP = 64  # reports in one commit of the driver, as if all had waited
 SEALED_SECONDS = 120.0
-FEW_RAW = 200  # some reports always wait, so fewer would never be reached
+FEW_RAW = 200  # some reports always wait, so a lower number would never be reached
 KB_IN_MB = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much to measure; times in seconds."""
+    """How much to measure; all times are in seconds."""
 
     rounds: int
     connections: tuple[int, ...]
@@ -151,7 +152,7 @@ def is_open(port: int) -> bool:
 
 
 def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
-    """Measure reports per second with one commit each, and with one commit per group."""
+    """Measure reports per second with one commit per report, and with one commit per group."""
     postgresql = ground.name == "postgresql"
     insert = insert_postgresql if postgresql else insert_sqlite
     best = {1: 0.0, GROUP: 0.0}
@@ -177,7 +178,7 @@ def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
 
 
 def measure_saturated(ground: Ground, extent: Extent) -> tuple[float, float]:
-    """Compare the plain view's best rate with ours, in turns; return medians."""
+    """Measure the plain view under its best server and our intake in turns; return medians."""
     times = {"seconds": 1.2 * extent.saturated, "warm_up": 0.2 * extent.saturated}
     with naive_servers(ground) as servers:
         wait_until_answered(ground.urls)
@@ -203,7 +204,7 @@ def measure_saturated(ground: Ground, extent: Extent) -> tuple[float, float]:
 
 
 def measure_open_loop(ground: Ground, extent: Extent) -> dict[str, Any]:
-    """Measure at the lower rate, then at the higher while watching the web processes' memory."""
+    """Measure at the lower rate, then at the higher rate while watching the memory of web."""
     tally = arrive(ground, rate=SLOW_RATE, seconds=extent.slow)
     print_load(f"ours, {SLOW_RATE:,}/s at random moments, {extent.slow:.0f} s", tally)
     with ground.watched_memory() as sizes:

@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
-    """List the faults in the numbers of a run."""
+    """List the faults that the numbers of a run show."""
     faults = {
         "reports were lost, doubled or changed": not outcome.verdict.is_clean,
         "something happened that no kill explains": bool(outcome.surprises),
@@ -75,7 +75,7 @@ def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
 
 
 def blow(*, kills: int, seed: int, broker_away: float) -> Outcome:
-    # One wave closes early by its cap, and one in the middle by its date.
+    # One wave closes early, when its cap is reached, and one in the middle, on its date.
     plan = Plan(
         kills=kills,
         seed=seed,

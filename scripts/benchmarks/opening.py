@@ -1,8 +1,8 @@
-"""What a respondent meets before Start: words, seconds, pixels and bytes, in six languages.
+"""Measures what a respondent meets before Start: words, seconds, pixels, bytes; in six languages.
 
-Starts the real web process on an empty database with five surveys. With --pictures FOLDER, it also
-takes screenshots of a visit on a phone (upright, in a short window, on its side) and on a desktop,
-in light and dark mode and in Arabic.
+Starts the real web process on a new database that contains only five surveys. With --pictures
+FOLDER, it also takes screenshots of a visit on a phone (upright, in a short window, on its side)
+and on a desktop, in light and dark mode and in Arabic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXIT = "https://neutral.example/"
 class Asked:
     name: str
     slug: str
-    authors: dict[str, list[str]]  # their words, by language
+    authors: dict[str, list[str]]  # the author's words, by language
 
 
 def main() -> None:
@@ -117,7 +117,7 @@ def take_pictures(browser: Browser, base: str, asked: list[Asked], folder: Path)
 
 
 def visit(page: Page, *, is_left: bool) -> Iterator[str]:
-    """Walk through a survey; yield the name of each step to picture when it is shown."""
+    """Walk through a survey; at each step that is to be pictured, yield its name."""
     yield "start"
     page.locator("#start").click()
     page.locator("main .eyebrow").wait_for()

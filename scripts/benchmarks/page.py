@@ -1,6 +1,6 @@
-"""What a respondent's visit costs: every file of a ten-question survey, as transferred.
+"""The cost of a respondent's visit: every file of a ten-question survey, as transferred.
 
-Starts the real web process on an empty database, answers and submits in Chromium, and
+Starts the real web process on a new database, answers and submits a survey in Chromium, and
 counts the bytes of all bodies, the requests, the cookies and the foreign hosts.
 """
 

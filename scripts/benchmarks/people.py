@@ -1,8 +1,8 @@
 """How many people a share needs for ±5 points, and a scale's mean for ±1.
 
-All figures have a total ε of ln 3 (two coins, 25 flips of 100). Shares are 20 %, with the interval
-at the expected counts of reports. The scale has nine items of 0 to 3, and a mean of 8.1 of 27.
-Nothing is random, so every run gives the same figures.
+All figures have a total ε of ln 3 (two coins, 25 flips of 100). Shares are 20 %, and their
+intervals are computed from the expected counts of reports. The scale has nine items, each from 0 to
+3, and a mean of 8.1 out of 27. Nothing is random, so every run gives the same figures.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ def main() -> None:
 
 
 def people_for_mean(variance: float) -> int:
-    """Return how many people the mean of a scale needs; the variance is that of one report."""
+    """Return how many people the mean of a scale needs, given the variance of one report."""
     z = float(normal_quantile(LEVEL))
     return smallest_number(lambda people: z * sqrt(variance / people) <= SCALE_HALF_WIDTH)
 
 
 def weaker(symbols: int) -> RandomizedResponse:
-    """Protect one of nine items, so that all of them together have the same ε."""
+    """Return a mechanism for one of nine items, so that all nine together have the same ε."""
     epsilon = strength(2).epsilon / ITEMS
     return RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
 
 
 def nine_choices() -> float:
-    """Return the variance if each item is a choice, whose mean is that of the estimated shares."""
+    """Return the variance if each item is a choice; its mean follows from the estimated shares."""
     mechanism = weaker(len(ITEM_SHARES))
     reported = mechanism.channel() @ ITEM_SHARES
     points = np.arange(len(ITEM_SHARES))
@@ -101,7 +101,7 @@ def one_total() -> float:
 
 
 def declinable_total() -> float:
-    """Return the same with a third code for declining, although no one truly declines."""
+    """Return the same variance with a third code for declining, although no one truly declines."""
     mechanism, share = strength(3), ITEM_MEAN / HIGHEST
     reported = mechanism.channel() @ [1 - share, share, 0]
     # The delta method for high / (low + high).
@@ -129,7 +129,7 @@ def expect_counts(people: int, reported: Floats) -> NDArray[np.int64]:
 
 
 def watch_share() -> IntervalOf:
-    """A yes/no question in an open survey that has as many reports as planned."""
+    """Return intervals of a yes/no question in an open survey with as many reports as planned."""
     coins = strength(2)
 
     def interval_of(people: int) -> Ends:
@@ -147,9 +147,10 @@ def watch_share() -> IntervalOf:
 
 
 def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
-    """The share of Yes among people who answered, in an open survey, from this question alone.
+    """Return intervals of the share of Yes among people who answered, from this question alone.
 
-    Three symbols: yes, no, prefers not to say. The fourth: not asked.
+    The survey is open. The first three symbols are yes, no and "prefers not to say"; the fourth is
+    "not asked".
     """
     mechanism = strength(symbols)
     answering = asked * (1 - REFUSING)
@@ -170,7 +171,7 @@ def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
 
 
 def follow_up(asked: float) -> IntervalOf:
-    """The share of Yes to a question asked if the parent is Yes, after a frozen end."""
+    """Return intervals of the share of Yes to a question asked after Yes, after a frozen end."""
     parent, child = strength(2).channel(), strength(3).channel()
     # Possible cases: asked and Yes, asked and No, not asked.
     channel = np.stack([np.kron(parent[:, i], child[:, j]) for i, j in ((0, 0), (0, 1), (1, 2))], 1)
@@ -180,9 +181,9 @@ def follow_up(asked: float) -> IntervalOf:
 
 
 def item_behind_gate() -> IntervalOf:
-    """The share of an item of "select several" among people who answered, after a frozen end."""
+    """Return intervals of a "select several" item among people who answered, after a frozen end."""
     gate = item = strength(2).channel()
-    # Possible cases: answered and chose it, answered without it, refused and so without it.
+    # Possible cases: answered and chose the item, answered without it, refused and so without it.
     channel = np.stack([np.kron(gate[:, i], item[:, j]) for i, j in ((0, 0), (0, 1), (1, 1))], 1)
     reported = channel @ [ANSWERING * SHARE, ANSWERING * (1 - SHARE), 1 - ANSWERING]
 
@@ -190,7 +191,7 @@ def item_behind_gate() -> IntervalOf:
 
 
 def _share_first(reported: Floats, channel: Floats) -> IntervalOf:
-    """The share of the first true combination among the first two."""
+    """Return intervals of the share of the first true combination among the first two."""
 
     def interval_of(people: int) -> Ends:
         cells = JointCells(

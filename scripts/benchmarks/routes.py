@@ -1,9 +1,9 @@
 """The cost of a stranger's request to every route, for the largest survey that forms allow.
 
-First it requests every route in this process, without an account, while the survey is open and
-after its close, and measures this process's CPU time and memory. Visits to a smaller survey first
-load templates and modules. Then eight clients repeat the most expensive request to a real web
-process, while a respondent's page and the intake are timed.
+First, the benchmark requests every route in this process, without an account, while the survey is
+open and after it has closed, and measures this process's CPU time and memory. Before that, visits
+to a smaller survey load templates and modules. Then eight clients repeat the most expensive request
+to a real web process, while a respondent's page and the intake are timed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def main() -> None:
             stack.start("limiter")
             os.environ |= stack.environment
             django.setup()
-            logging.disable(logging.WARNING)  # refused requests
+            logging.disable(logging.WARNING)  # hides lines about refused requests
             run(stack, options)
         finally:
             stack.stop()
@@ -111,7 +111,7 @@ def run(stack: Stack, options: argparse.Namespace) -> None:
     large, seconds = launch(questions=QUESTIONS, options=OPTIONS, size=1000 * options.kilobytes)
     small_protected, protected = launch_protected(small), launch_protected(large)
     gc.collect()
-    gc.freeze()  # otherwise, each visit's collection takes longer than the visit
+    gc.freeze()  # otherwise, collecting garbage takes longer than each visit
     print(f"manifest of {len(large.manifest) / 1000:.1f} kB, launched in {seconds:.2f} s of CPU")
     list(walk(small, state="open", again=0))
     measured = list(walk(large, state="open", again=again))
@@ -147,7 +147,8 @@ def run(stack: Stack, options: argparse.Namespace) -> None:
 def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple[Wave, float]:
     """Launch a survey in six languages whose manifest has almost this size in bytes.
 
-    Texts repeat the same words, which are hardest for compressors. Also returns the CPU seconds.
+    Texts repeat the same words, which are hardest for compressors. Also return the CPU seconds that
+    the launch takes.
     """
     from accounts.models import User
     from surveys.authoring.drafts import build_manifest
@@ -248,7 +249,7 @@ def walk(wave: Wave, *, state: str, again: int) -> Iterator[Measured]:
 
 
 def list_visits(wave: Wave) -> list[Visit]:
-    """List every route, with all forms of those that strangers may read."""
+    """List visits to every route, in several forms for routes that strangers may read."""
     from django.urls import reverse
 
     from surveys.manifest.serialization import parse_manifest
@@ -349,7 +350,7 @@ def measure(client: Client, visit: Visit, *, state: str, again: int) -> Measured
 def send(client: Client, visit: Visit) -> tuple[int, int, float, float]:
     """Return the status, the size of the body, the CPU time in ms and the memory in MB."""
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # forget the largest size so far
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak memory
     before, start = read_memory("VmRSS"), time.process_time()
     headers = {"accept-encoding": "gzip"}
     if visit.data is None:

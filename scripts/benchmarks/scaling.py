@@ -1,8 +1,8 @@
-"""How much a second worker helps: sealing, and counting all question pairs in 10⁸ reports.
+"""How much a second worker helps to seal, and to count all question pairs in 10⁸ reports.
 
-Real Celery workers with one process each use one PostgreSQL, first one worker and then two, in the
-same run. The time runs from the commit of the work to the last row of its results, so it includes
-messages, claims and estimates.
+In each run, first one and then two real Celery workers, with one process each, use one PostgreSQL.
+The measured time begins with the commit of the work and ends with the last row of its results, so
+it includes messages, claims and estimates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ LARGEST_BATCH, MINIMUM = 65_536, 50
 LIMIT_SECONDS = 900.0
 # Only these server settings are changed; the others are the defaults.
 POSTGRESQL = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
-# Nothing may be shown, so no charts are rendered: their cost does not depend on the reports.
+# With these limits, nothing is shown, so no charts are rendered: the cost of charts does not depend
+# on the reports.
 SURVEY = {"minimum_batch": MINIMUM, "display_minimum": 2**31 - 1}
 
 
@@ -177,7 +178,7 @@ def measure(
 ) -> dict[int, float]:
     """Measure reports per second with one and two workers in turn; return medians over rounds.
 
-    Work that a process does only once, such as imports, happens before the time starts.
+    Work that a process does only once, such as imports, happens before the measurement starts.
     """
     speeds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(rounds):

@@ -32,7 +32,7 @@ _LIBRARY = re.compile(
 # Some libraries contain a more exact version than their names.
 _VERSIONS = re.compile(rb"(?:OpenSSL|OpenBLAS) (\d+\.\d+\.\d+)|krb5-(\d+\.\d+(?:\.\d+)?)-final")
 _CRATE = re.compile(rb"/registry/src/[^/]+/([A-Za-z0-9_-]+?)-(\d+\.\d+\.\d+(?:[-+][\w.]+)?)/")
-# Its wheel's metadata names no licence, but the wheel contains the text.
+# The metadata in this package's wheel names no licence, but the wheel contains the licence's text.
 _READ = {"pyxform": "BSD-2-Clause"}
 _MOST_LETTERS = 80  # of a licence's name; some packages have the whole text there
 UNKNOWN = "compiled code that may contain libraries which the wheel does not list"

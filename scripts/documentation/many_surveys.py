@@ -17,7 +17,7 @@ from privacy.checks import Floats
 Kept = NDArray[np.bool_]
 
 _ROUNDS = 60
-_SHRINK = 0.15  # of the duality gap in a step
+_SHRINK = 0.15  # of the duality gap, in each step
 _GAP, _RESIDUAL = 1e-8, 1e-7
 _STAY_INSIDE = 0.97  # of the way to a share of 0
 _TINY = 1e-300
@@ -66,7 +66,7 @@ def _move(values: Floats, step: Floats) -> Floats:
 
 
 def joint_statistic(counts: Floats, channel: Floats, ratio: Floats | float) -> Floats:
-    """Return twice the log-likelihood's drop if the first cell is this part of the first two."""
+    """Return twice the log-likelihood's drop if the first cell is this share of the first two."""
     part = np.broadcast_to(np.asarray(ratio, dtype=np.float64), (len(counts),))[:, None, None]
     together = part * channel[None, :, :1] + (1 - part) * channel[None, :, 1:2]
     others = np.broadcast_to(channel[None, :, 2:], (len(counts), *channel[:, 2:].shape))
@@ -139,7 +139,7 @@ def cover_runs(
 
 
 def list_looks(smallest: int, expected: int, *, last: int) -> list[int]:
-    """List the reports at each look shown, for a crowd of three smallest batches."""
+    """List the number of reports at each look shown, for a crowd of three smallest batches."""
     looks, total = [], 0
     while total <= last:
         if total >= 3 * smallest:

@@ -18,7 +18,7 @@ RUNS = 20_000
 CONFIRMED = 0.9
 CLAIMS = (1, 5, 10)
 LARGEST = 200_000
-STEP = 1.02  # between two numbers of people
+STEP = 1.02  # from one number of people to the next
 GROUPS = 2  # of the same size
 # With two coins, a quarter of the people whose answer is No report Yes.
 FALSE_YES, KEPT = 0.25, 0.5
@@ -58,7 +58,7 @@ def is_confirmed(
 ) -> NDArray[np.bool_]:
     """Return whether a share's interval lies above the line, or a difference's interval above 0.
 
-    It does if the likelihood ratio rejects the line, or equal shares. For each survey,
+    The interval does if the likelihood ratio rejects the line, or equal shares. For each survey,
     `counts` has a row with the reports of Yes in two equal groups: the claim's and all others.
     """
     first, second = counts[:, 0], counts[:, 1]

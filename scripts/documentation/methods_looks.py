@@ -1,6 +1,6 @@
 """The tables of docs/methods about open surveys: how often a look misses or contradicts.
 
-One count allows exact sums over all paths; ratios are simulated with a fixed seed.
+For a single count, the sums over all paths are exact; ratios are simulated with a fixed seed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SHARES_SIMULATED = (0.0, 0.2, 0.5, 1.0)
 CONTRADICTED_SYMBOLS = (2, 3, 5, 16, 64)
 TOTALS = (25, 50, 100, 200, 500, 1000)
 _FEW = 300  # with this many steps, a convolution by Fourier transforms is faster
-# Surveys closer to the truth than this part of the critical value are not evaluated.
+# Surveys whose distance from the truth is below this part of the critical value are not evaluated.
 _FAR = 0.6
 
 Counts = NDArray[np.int64]
@@ -286,7 +286,10 @@ def compute_contradictions() -> list[Contradicted]:
 def _add_codes(
     symbols: int, epsilon: float, contradict: Callable[[RandomizedResponse, float, float], float]
 ) -> float:
-    """Add up codes if everyone has one answer: its code may be too frequent, others too rare."""
+    """Add up the chances that each code is contradicted, if everyone has the same answer.
+
+    The code of this answer may be too frequent, and the other codes too rare.
+    """
     mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
     codes = 1 if symbols == 2 else symbols
     level = 1 - (1 - LEVEL) / codes

@@ -1,7 +1,7 @@
 """The tables of docs/methods about ratios after a frozen end: coverage of shares and means.
 
-Three cells of counts allow exact sums. Everything else is simulated with fixed seeds, so every run
-gives the same tables.
+For three cells of counts, the sums are exact. Everything else is simulated with fixed seeds, so
+every run gives the same tables.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Cell:
 
     @property
     def fails(self) -> bool:
-        """Return whether it is further below .93 than happens by chance once in a million cells."""
+        """Return whether coverage is further below .93 than chance puts it once in a million."""
         if not self.runs:
             return self.coverage < LEAST
         return bool(binom.cdf(round(self.coverage * self.runs), self.runs, LEAST) < ALMOST_NEVER)
@@ -249,7 +249,7 @@ def any_of(epsilon: float) -> RandomizedResponse:
 
 
 def list_shapes(points: int) -> list[Floats]:
-    """List shapes: all in the middle, at one end, at both ends, anywhere; one in ten far away."""
+    """List shapes: all in the middle, at one end, at both ends, evenly spread, 1 in 10 far away."""
     each = np.eye(points)
     return [
         each[points // 2],

@@ -127,7 +127,10 @@ def _report(
 
 
 def _choose(generator: np.random.Generator, scores: Floats, rate: Fraction, truth: int) -> float:
-    """Draw by permute-and-flip: the highest score plus exponential noise has its distribution."""
+    """Return the share of permute-and-flip draws that give the truth.
+
+    The highest score plus exponential noise has the distribution of such a draw.
+    """
     noisy = scores + generator.exponential(1 / float(rate), size=scores.shape)
     return float(np.mean(noisy.argmax(axis=1) == truth))
 

@@ -1,4 +1,4 @@
-"""The tables of docs/methods: exact coverage, watching, regression.
+"""The tables of docs/methods about exact coverage, watching and regression.
 
 Coverage is exact and the simulations are seeded, so every run gives the same tables.
 """
@@ -224,7 +224,7 @@ def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) 
 def _adjust(
     masses: NDArray[np.float64], cells: NDArray[np.int64], truth: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """List share, reference and difference of each predictor."""
+    """List the share, the reference and the difference of each predictor."""
     rows = []
     for place in range(cells.shape[1]):
         changed = [np.where(np.arange(cells.shape[1]) == place, one, cells) for one in (1, 0)]

@@ -1,7 +1,7 @@
 """Questions whose figures are ratios: reported and true combinations of codes.
 
 Codes that a figure does not distinguish are merged. The first true combination is the event, and
-the second is all else that is counted.
+the second is everything else that is counted. Each design's docstring lists its true combinations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Design:
 
 
 def describe(channel: Floats, *, asked: int, epsilon: float) -> Design:
-    """Return a design in which the first `asked` true combinations are of people who are asked."""
+    """Return a design whose first `asked` true combinations are those of people who are asked."""
     return Design(channel=channel, epsilon=epsilon, asked=np.arange(channel.shape[1]) < asked)
 
 
@@ -55,26 +55,26 @@ def join(*questions: tuple[Floats, Sequence[int]]) -> Floats:
 
 
 def refusable(*, answers: int, epsilon: float) -> Design:
-    """A question alone: the answer, the other answers, prefers not to say."""
+    """Return a question alone: the answer, the other answers, "prefers not to say"."""
     return describe(gather(sizes=[1, answers - 1, 1], epsilon=epsilon), asked=3, epsilon=epsilon)
 
 
 def follow_up(*, answers: int, epsilon: float) -> Design:
-    """Asked if the parent is Yes: the answer, the other answers, not asked."""
+    """Return a question asked if the parent is Yes: the answer, the other answers, "not asked"."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1, answers - 1, 1], epsilon=epsilon)
     return describe(join((parent, [0, 0, 1]), (child, [0, 1, 2])), asked=2, epsilon=epsilon)
 
 
 def refusable_follow_up(*, answers: int, epsilon: float) -> Design:
-    """The answer, the other answers, prefers not to say, not asked."""
+    """Return a refusable follow-up: answer, other answers, "prefers not to say", "not asked"."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1, answers - 1, 1, 1], epsilon=epsilon)
     return describe(join((parent, [0, 0, 0, 1]), (child, [0, 1, 2, 3])), asked=3, epsilon=epsilon)
 
 
 def after_two(*, answers: int, epsilon: float) -> Design:
-    """Asked if two questions are Yes: the answer, the others, then Yes-No, No-Yes and No-No."""
+    """Return a question asked after Yes to two others: answer, others, Yes-No, No-Yes, No-No."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1, answers - 1, 1], epsilon=epsilon)
     both = (parent, [0, 0, 0, 1, 1]), (parent, [0, 0, 1, 0, 1])
@@ -82,14 +82,14 @@ def after_two(*, answers: int, epsilon: float) -> Design:
 
 
 def gated_item(*, epsilon: float) -> Design:
-    """An item of "select several": chosen, not chosen, prefers not to say, not asked."""
+    """Return a "select several" item: chosen, not chosen, "prefers not to say", "not asked"."""
     gate = gather(sizes=[1, 1, 1], epsilon=epsilon)
     item = gather(sizes=[1, 1], epsilon=epsilon)
     return describe(join((gate, [0, 0, 1, 2]), (item, [0, 1, 1, 1])), asked=3, epsilon=epsilon)
 
 
 def scale_follow_up(*, points: int, epsilon: float) -> Design:
-    """A scale that is asked if the parent is Yes: each point, not asked."""
+    """Return a scale that is asked if the parent is Yes: each point, "not asked"."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1] * (points + 1), epsilon=epsilon)
     true = list(range(points + 1))
@@ -99,7 +99,7 @@ def scale_follow_up(*, points: int, epsilon: float) -> Design:
 
 
 def refusable_scale(*, points: int, epsilon: float) -> Design:
-    """A scale alone: each point, prefers not to say."""
+    """Return a scale alone: each point, "prefers not to say"."""
     return describe(
         gather(sizes=[1] * (points + 1), epsilon=epsilon), asked=points + 1, epsilon=epsilon
     )

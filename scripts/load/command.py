@@ -2,8 +2,8 @@
 
 In a closed loop, every connection sends its next report once the last one has been answered. In an
 open loop (--rate), reports arrive at random moments whatever the server does. Latency counts from
-the moment when a report was due, so a slow server cannot slow its own test. Prints one JSON object.
-Nothing is sent twice.
+the moment when a report was due, so a slow server cannot hide its delays by slowing the sender.
+Prints one JSON object. Nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import uvloop
 from scripts.load.plan import Plan, Tally, split
 from scripts.load.run import Load
 
-# The reply of a server that does nothing, to measure this program itself.
+# The reply of a server that does nothing else, with which this program itself is measured.
 NOTHING = b"HTTP/1.1 201 Created\r\ncontent-length: 21\r\n\r\n" + b'{"status":"recorded"}'
 
 
 def run_share(plan: Plan) -> Tally:
-    """Run in this process; measure the CPU time of sending alone."""
+    """Run the plan in this process, and measure only the CPU time of sending."""
     before = _cpu_seconds()
     tally = uvloop.run(Load(plan).run())
     tally.cpu_seconds = _cpu_seconds() - before

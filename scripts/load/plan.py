@@ -1,4 +1,4 @@
-"""What `scripts.load.command` sends and when, and how it counts replies."""
+"""The load that `scripts.load.command` sends, its timing, and the counts of replies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-# A report counts as late if it was due this long before its process sent it.
+# A report counts as late if its process sent it more than this long after it was due.
 LATE_SECONDS = 0.005
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "max_ms": 1.0}
 
@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass
 class Tally:
-    """Results in a form that can be added up over processes."""
+    """Results in a form that can be added up across processes."""
 
     sent: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class Tally:
         self.cpu_seconds += other.cpu_seconds
 
     def describe(self, *, seconds: float) -> dict[str, Any]:
-        """Summarize; `seconds` is the measured time, without the warm-up."""
+        """Summarize the results; `seconds` is the measured time, without the warm-up."""
         refused = sum(n for status, n in self.statuses.items() if not 200 <= status < 300)
         return {
             "sent": self.sent,
@@ -86,7 +86,7 @@ def _milliseconds(seconds: Sequence[float]) -> dict[str, float | None]:
 
 
 def arrivals(*, rate: float, seconds: float, seed: int) -> Iterator[float]:
-    """Draw the moments of a Poisson process from 0 to `seconds`."""
+    """Draw the times of the events of a Poisson process, from 0 to `seconds`."""
     draw = random.Random(seed).expovariate  # noqa: S311
     moment = draw(rate)
     while moment < seconds:
@@ -103,7 +103,7 @@ def make_bodies(plan: Plan) -> Iterator[bytes]:
 
 
 def make_heads(plan: Plan, *, netloc: str, length: int) -> list[bytes]:
-    """Make the heads that a proxy forwards, from many addresses in random order."""
+    """Make request heads as a proxy forwards them, for many client addresses in random order."""
     numbers = random.Random(plan.seed).sample(range(2**24), plan.addresses)  # noqa: S311
     return [
         (

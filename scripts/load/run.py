@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         self._load.on_answer(self, report_id, status=int(data[9:12]))
-        # A server without keep-alive closes the connection; a new one replaces it.
+        # A server without keep-alive closes the connection, and a new connection replaces it.
         if not CLOSE.search(data, 0, end + 2):
             self._load.on_free(self)
 
@@ -193,7 +193,7 @@ class Load:
         tally.acknowledged.append(report_id)
         if self._measure_from <= now < self._end:
             tally.measured += 1
-        # Late answers also count: slow ones matter most.
+        # Late answers also count, because slow answers matter most.
         if self._measure_from <= connection.due < self._end:
             tally.latencies.append(now - connection.due)
 

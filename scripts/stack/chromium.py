@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright: for the browser tests and the page benchmark."""
+"""Starts Debian's Chromium under Playwright, for the browser tests and the page benchmark."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Read by every browser.
+# Every browser reads this environment variable.
 FONTS = {"FONTCONFIG_FILE": str(Path(__file__).with_name("fonts.conf"))}
 
 
 def launch_chromium(kind: BrowserType, *more: str) -> Browser:
     """Start a headless Chromium; `kind` is Playwright's `playwright.chromium`.
 
-    Debian's headless shell is the same engine without a user interface and takes less than half the
-    CPU. Tests of what a browser keeps start the full browser.
+    Debian's headless shell is the same engine without a user interface and uses less than half the
+    CPU time. Tests of what a browser keeps start the full browser.
     """
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:

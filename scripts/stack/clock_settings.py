@@ -1,4 +1,4 @@
-"""The product's settings with a clock that system tests can set: it adds the hours in a file."""
+"""The product's settings with a clock that system tests set: a file says how far it is ahead."""
 
 import os
 from datetime import datetime, timedelta
@@ -18,5 +18,5 @@ def _now() -> datetime:
 
 
 timezone.now = _now
-# Celery's clock, by which beat sends tasks.
+# Beat sends tasks by Celery's clock.
 Celery.now = lambda app: _now().astimezone(app.timezone)

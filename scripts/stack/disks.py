@@ -30,7 +30,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, *, megabytes: int, owner: int = 0) -> Iterator[SmallDisk | None]:
-    """Mount a small disk at a folder; None if this user may not mount."""
+    """Mount a small disk at a folder; yield None if this user may not mount."""
     options = f"size={megabytes}m,uid={owner},mode=0700"
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     allowed = os.geteuid() == 0 and subprocess.run(mount, check=False).returncode == 0

@@ -67,7 +67,7 @@ class Nginx:
             self._process = None
 
     def _draw_certificate(self) -> None:
-        # RSA, because TLS 1.2 has ciphers without forward secrecy only for RSA keys.
+        # The key is RSA, because TLS 1.2 has ciphers without forward secrecy only for RSA keys.
         subprocess.run(
             [
                 *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),

@@ -66,8 +66,8 @@ class Postgres:
     def _step_down(self) -> None:
         nobody = pwd.getpwnam("nobody")
         self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        # Perhaps only root can read the virtual environment. The wheel keeps shared libraries in a
-        # folder next to its package and finds them by relative paths.
+        # It may be that only root can read the virtual environment. The wheel keeps shared
+        # libraries in a folder next to its package and finds them by relative paths.
         package = self._install.parent
         for source in (package, package.with_name(package.name + ".libs")):
             if source.is_dir():
@@ -153,7 +153,7 @@ class Postgres:
         return self.url(name)
 
     def stop(self) -> None:
-        """Shut down fast: cut connections, but lose nothing committed."""
+        """Shut down fast: cut connections, but lose nothing that was committed."""
         if self.process is not None:
             self.process.send_signal(2)
             self.process.wait(timeout=30)

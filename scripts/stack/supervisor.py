@@ -30,10 +30,10 @@ class Stopped(Exception):
 
 
 class StopRequest:
-    """Remembers the first request until a safe point; a second takes effect at once.
+    """Remembers the first request to stop until a safe point; a second one takes effect at once.
 
-    A signal handler's exception could occur during the start of a process, which nothing would then
-    stop.
+    If a signal handler raised an exception while a process was being started, nothing would stop
+    that process later.
     """
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ def _run(stack: Stack, request: StopRequest) -> None:
     try:
         _keep_up(stack, request)
     finally:
-        demo.kill()  # it continues with the same reports next time
+        demo.kill()  # the demo continues with the same reports next time
         demo.wait()
 
 
@@ -153,7 +153,7 @@ class Restarts:
         self._due: dict[str, float] = {}
 
     def note_death(self, name: str, *, now: float) -> float | None:
-        """Return the pause before the next start; None if this death was already noted."""
+        """Return the pause before the next start, or None if this death was already noted."""
         if name in self._due:
             return None
         if now - self._started.get(name, -STEADY_SECONDS) >= STEADY_SECONDS:
@@ -194,7 +194,7 @@ def _keep_up(stack: Stack, request: StopRequest) -> None:
 def _describe_death(stack: Stack, name: str, *, pause: float) -> str:
     when = f"in {pause:.0f} s" if pause else "now"
     text = f"{name} died and will be restarted {when}; its log is {stack.var / 'log' / name}.log."
-    # The process cannot write this to its log.
+    # The process cannot write to its log that the disk is full.
     full = shutil.disk_usage(stack.var).free < FULL_BYTES
     return f"{text} The disk that holds {stack.var} is full." if full else text
 

@@ -26,7 +26,8 @@ from surveys.manifest.serialization import parse_manifest
 
 OWNER = "researcher@localhost"
 SEED = 19740101
-# One statement, so that a batch being sealed at this moment counts on one side only.
+# One statement counts everything, so that reports that are being sealed count as raw or as sealed,
+# but not as both.
 TALLY = """
     SELECT (SELECT count(*) FROM aggregator_spent_id),
            (SELECT count(*) FROM aggregator_raw_report),
@@ -70,7 +71,7 @@ class World:
         return self.stack.var / "envelopes.json"
 
     def begin(self, *, without: Sequence[str] = ()) -> None:
-        """Make a database with an account, and start all processes except these."""
+        """Make a database with an account, and start all processes except those in `without`."""
         self.password = prepare_with_account(self.stack, OWNER)
         self.stack.start_all(without=without)
 
@@ -82,7 +83,7 @@ class World:
             return file.execute(sql).fetchall()
 
     def tally(self) -> Tally:
-        """Count, and check the counts against the invariant."""
+        """Count the reports, and check that each acknowledged report is either raw or sealed."""
         tally = Tally(*(int(n) for n in self.query(TALLY)[0]))
         assert tally.acknowledged == tally.raw + tally.sealed
         self.tallies.append(tally)
@@ -112,7 +113,7 @@ class World:
             if what(tally):
                 return tally
             assert time.monotonic() < deadline, tally
-            time.sleep(0.2)  # each look opens a connection, which is work for the server too
+            time.sleep(0.2)  # each look opens a connection, which also costs the server time
 
     def manifest(self) -> Manifest:
         """Return the manifest of the only wave."""

@@ -20,7 +20,8 @@ from scripts.stack.stack import ROOT
 
 SHOWN = 15
 SECONDS = 60
-# Of a whole run on two processors, in which tests with servers run at the same time.
+# Tests are slow if they take longer than this in a whole run on two processors, during which tests
+# with servers also run.
 SLOW_SECONDS = 0.1
 SLOW_TESTS = ROOT / "tests" / "slow.txt"
 

@@ -1,7 +1,7 @@
 """Remembers that the tests of privacy/ passed, so that unchanged code is not tested again.
 
-    python -m scripts.testing.passes find MARKERS         prints when they passed, else fails
-    python -m scripts.testing.passes note MARKERS REPORT  notes that they passed (a JUnit report)
+    python -m scripts.testing.passes find MARKERS         prints when they passed, or fails
+    python -m scripts.testing.passes note MARKERS REPORT  notes that a JUnit report shows a pass
 
 `scripts/test` asks before a whole run and notes a successful one. A pass holds only for the same
 sources, installed packages, interpreter, platform and markers.
@@ -59,7 +59,7 @@ def _describe_files(root: Path) -> Iterable[str]:
 
 
 def find_pass(markers: str) -> str:
-    """Return a sentence about the last pass of the same content; empty if there was none."""
+    """Return a sentence about the last pass of the same content, or "" if there was none."""
     noted = FOLDER / make_key(markers)
     return noted.read_text("utf-8") if noted.is_file() else ""
 

@@ -1,7 +1,7 @@
-"""The messages on respondents' pages: found in the code, kept in .po files, compiled to .mo.
+"""Finds the messages on respondents' pages in the code, and compiles their .po files to .mo.
 
 The output does not depend on the day, line numbers or the machine, so a file changes only where its
-words change. Babel reads and writes the files; GNU gettext need not be installed.
+messages change. Babel reads and writes the files; GNU gettext need not be installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "surveys" / "locale"
-# As Django writes the languages in settings.LANGUAGES, except English.
+# The languages in settings.LANGUAGES except English, spelled as Django names their folders.
 LOCALES = ("ar", "de", "es", "fr", "zh_Hans")
 # Babel, unlike Django and most tools, swaps the last two Arabic forms.
 PLURALS = {locale: str(get_plural(locale)) for locale in LOCALES} | {
@@ -75,7 +75,7 @@ def _sources() -> Iterator[tuple[Path, str]]:
             if "migrations" not in path.parts:
                 yield path, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "templates").rglob("*.*")):
-        # Django replaces the tags with calls of gettext. Babel would reject the indentation of the
+        # Django replaces the tags with calls to gettext. Babel would reject the indentation of the
         # rest.
         lines = templatize(path.read_text(encoding="utf-8"), origin=str(path)).splitlines()
         yield path, "\n".join(map(str.strip, lines))
@@ -98,7 +98,7 @@ def read_catalog(locale: str, folder: Path = FOLDER) -> Catalog:
 
 
 def update_catalog(locale: str, found: Catalog, folder: Path = FOLDER) -> None:
-    """Keep translations of messages that are found, drop others, and add new ones untranslated."""
+    """Keep translations of found messages, drop all others, and add new messages untranslated."""
     old = read_catalog(locale, folder)
     new = Messages(locale)
     new.header_comment = old.header_comment
@@ -134,11 +134,11 @@ def compile_catalog(locale: str, folder: Path = FOLDER) -> bytes:
 
 
 def strings(message: Message) -> tuple[str, ...]:
-    """Return the translation's forms; only one if the message has no plural."""
+    """Return all forms of the translation: a single one if the message has no plural."""
     forms = message.string or ""
     return (forms,) if isinstance(forms, str) else tuple(forms)
 
 
 def sources(message: Message) -> tuple[str, ...]:
-    """Return the source text; if there is a plural, the singular and the plural."""
+    """Return the source text, or the singular and the plural if the message has a plural."""
     return (message.id,) if isinstance(message.id, str) else tuple(message.id)

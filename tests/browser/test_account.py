@@ -1,4 +1,4 @@
-"""A second factor in Chromium: set up, used, recovered; a session ended; all of its pages."""
+"""A second factor in Chromium is set up, used and recovered; a session is ended; pages pass axe."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ HOLDS = """async (cases) => {
     const { holds } = await import("/report/rules.js");
     return cases.map(({ rule, codes }) => holds(rule, codes));
 }"""
-# The blocks of the questions; null where the page would refuse to ask.
+# Returns the blocks of the questions, or null where the page would refuse to ask.
 ACCEPTS = """async (texts) => {
     const { checkManifest } = await import("/report/manifest.js");
     return texts.map((text) => {
@@ -75,7 +75,7 @@ VISIT = """async (cases) => {
       return { names, kept: Object.keys(answers), sent, used };
     });
 }"""
-# The names of questions on each screen, if all are asked.
+# Returns the names of the questions on each screen, if all questions are asked.
 ARRANGE = """async (cases) => {
     document.body.innerHTML = "<main id=survey></main>";
     const { listPages } = await import("/report/rules.js");
@@ -286,7 +286,7 @@ def test_blocks_and_the_limit_of_the_total_agree(page: Page) -> None:
 
 
 def test_the_browser_computes_the_largest_total_that_can_be_drawn(page: Page) -> None:
-    """The limit is tested to a thousandth: so many questions, with the smallest refused T."""
+    """Draw as many questions as the limit allows, and one more."""
     coins = [yes_no(f"q{n}", flips=25) for n in range(1, 20)]
     rng = random.Random(SEED)
     base = draw_manifest(rng)
@@ -403,7 +403,7 @@ def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
     cases, expected = [], []
     for _ in range(300):
         drawn = [replace(one, rule=None) for one in draw_manifest(rng).questions]
-        # Neighbours that could be rows, and others that only look as if they could.
+        # Some neighbours could be rows, and others only look as if they could.
         copies = [one for one in drawn for _ in range(rng.randint(1, 10))]
         questions = [
             replace(one, name=f"q{number}", together=rng.random() < 0.8)
@@ -415,7 +415,7 @@ def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
 
 
 def cut(grid: list[ManifestQuestion]) -> list[list[str]]:
-    """The names on each page: evenly spread, with longer pages first or in between."""
+    """List the names on each page: rows are spread evenly, and longer pages are not last."""
     count = -(-len(grid) // MOST_ROWS)
     ends = [-(-len(grid) * i // count) for i in range(count + 1)]
     return [[one.name for one in grid[start:end]] for start, end in pairwise(ends)]

@@ -29,7 +29,7 @@ MANY_TABS = 60
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page with a new profile; requests that the policy blocks and htmx errors fail the test."""
+    """Open a page with a new profile; htmx errors and blocked requests fail the test."""
     faults: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
@@ -239,5 +239,5 @@ def test_nothing_scrolls_sideways_at_320_pixels(page: Page, live: LiveApplicatio
     forms = [f"questions/new?type={type_}" for type_ in QUESTION_FORMS]
     for path in ("", "questions", "data", "settings/privacy", "launch", "questions/new", *forms):
         page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
-        page.wait_for_load_state("networkidle")  # the editor follows
+        page.wait_for_load_state("networkidle")  # the editor loads after the page
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path

@@ -1,4 +1,4 @@
-"""A break down in Chromium: it fits, axe finds no faults, and paper shows all of it."""
+"""A breakdown in Chromium: it fits, axe finds no faults, and paper shows all of it."""
 
 from __future__ import annotations
 

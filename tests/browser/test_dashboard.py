@@ -58,7 +58,7 @@ def test_the_figures_are_shown_without_a_single_violation(
 
 @pytest.fixture
 def behind_a_rule(live: LiveApplication) -> Survey:
-    """Make an open survey with a long question that few people are asked, and a precise one."""
+    """Make an open survey with a long question for few people, and a precisely estimated one."""
     survey = make_survey(title="Behind a rule", questions=(), flips=40)
     first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
     rule = {"name": f"{first.pk}", "is": [1]}
@@ -83,7 +83,7 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
     expect(row.locator(".unknown")).to_have_count(1)
     expect(row.locator(".dot")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    # The same rows with the numbers of a large survey.
+    # The rows also fit with the numbers of a large survey.
     page.locator(".row-text").evaluate_all(
         "all => all.forEach((text) => text.textContent = '12,803.5 hours† (11,709.1–13,894.2)')"
     )
@@ -146,7 +146,7 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     assert polled.value.status == 204  # waiting reports change nothing
     expect(page.locator("#survey-status")).to_contain_text("100 sealed reports")
 
-    page.locator("#q2-summary").click()  # stays open, and keeps the focus
+    page.locator("#q2-summary").click()  # it must stay open and keep the focus
     process(wave)
     expect(page.locator("#survey-status")).to_contain_text("500 sealed reports")
     expect(page.locator("#q2-details")).to_have_attribute("open", "")
@@ -168,7 +168,7 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     process(wave)
     expect(page.locator("#survey-status")).to_contain_text("Closed")
     expect(page.locator("#survey-status")).to_contain_text("530 sealed reports")
-    assert page.locator("#panel").get_attribute("hx-get") is None  # and stops polling
+    assert page.locator("#panel").get_attribute("hx-get") is None  # the page stops polling
     reader.assert_nothing_went_wrong()
     context.close()
 

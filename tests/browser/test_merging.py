@@ -36,7 +36,7 @@ class Edit:
     page: Page
     field: str
     told: str
-    button: str = ""  # the editor saves by itself
+    button: str = ""  # "" for the editor, which saves automatically
 
     def save(self) -> None:
         """Press the button in half a second, without waiting for the result."""
@@ -63,7 +63,7 @@ class Edit:
 def open_all(
     context: BrowserContext, survey: Survey, live: LiveApplication, who: str
 ) -> list[Edit]:
-    """Open everything in one browser."""
+    """Open the pages of all edits in one browser."""
 
     def go(path: str) -> Page:
         page = context.new_page()

@@ -1,4 +1,4 @@
-"""Links to methods open a section in place, also by keyboard; without scripts they lead to it."""
+"""Links to methods open a section in place, also by keyboard, or lead to it without scripts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_section_opens_in_the_disclosure_of_a_question(
         links = disclosure.locator("a.method")
         links.first.click()
         expect(disclosure.locator(SECTION)).to_have_count(1)
-        # Below the table, not in one of its cells.
+        # The section opens below the table, not in one of its cells.
         disclosure.locator("th a.method").first.click()
         expect(disclosure.locator(SECTION)).to_have_count(2)
         expect(page.locator(f"table {SECTION}")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The editor of questions, in Chromium: one page, saved by itself; nothing typed is lost."""
+"""The editor of questions, in Chromium: one page saves automatically; nothing typed is lost."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_another_type_alone_is_saved_with_the_next_act(
         page.get_by_role("link", name="Change the type").click()
         page.get_by_role("link", name=name, exact=True).click()
         expect_state(page, "Not saved yet.")
-        if end == "Reload":  # a slip costs no options
+        if end == "Reload":  # the options are still there after a slip
             page.reload()
             expect(page.get_by_label("Options, one per line")).to_have_value("A\nB")
     page.get_by_text(leave).click()
@@ -281,7 +281,7 @@ def test_what_was_typed_survives_lost_connections_answers_and_tabs(
     page.context.set_offline(False)
     expect_texts(page, survey, "One?", "Two, offline?")
 
-    # The server saves a new question, but its reply is lost. The author types on; the tab dies.
+    # The server saves a new question, but its reply is lost. The author types on, and the tab dies.
     def lose(route: Route) -> None:
         if route.request.method == "POST":
             route.fetch()
@@ -326,7 +326,7 @@ def test_two_tabs_keep_their_own_drafts_and_a_full_storage_is_said(
     other = page.context.new_page()
     go(other, live, survey, "#new")
     for tab, text in ((page, "In the first?"), (other, "In the second?")):
-        expect(tab.locator(TEXT)).to_be_visible()  # before its request would be aborted too
+        expect(tab.locator(TEXT)).to_be_visible()  # before this tab's requests are aborted too
         tab.route(SAVES, lambda route: route.abort())
         tab.locator(TEXT).fill(text)
     other.close()

@@ -1,4 +1,4 @@
-"""A team's first day in Chromium: an invitation, a new account, roles, handing over; and axe."""
+"""A team's first day in Chromium: an invitation, a new account, roles and a handover, with axe."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ OPTIONS = [
     "Somebody else whom I met at work",
     "A patient, or somebody who visited a patient",
 ]
-# Boxes that follow each other; none may lie over another.
+# These boxes follow one another, and none may lie over another.
 BOXES = ".panel > *, .block, .block > *, h1"
 OVERLAPS = """(selector) => {
     const boxes = [...document.querySelectorAll(selector)].filter((box) => box.offsetHeight);
@@ -41,7 +41,7 @@ OVERLAPS = """(selector) => {
     }
     return names;
 }"""
-# Texts that reach beyond the paper, or are cut off by a box that hides what overflows.
+# Finds texts that reach beyond the paper, or that are cut off by a box that hides overflow.
 CUT_OFF = """() => [...document.querySelectorAll("main :is(td, th, p, dd, dt, h1, h2, h3, h4, li)")]
     .filter((element) => element.offsetHeight && !element.closest(".visually-hidden"))
     .filter((element) => {

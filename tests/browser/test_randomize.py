@@ -148,7 +148,7 @@ OTHER_K = [pytest.param(k, marks=pytest.mark.long) for k in (4, *range(6, 17))]
 
 @pytest.mark.parametrize("k", [*SMALL_K, *OTHER_K])
 def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -> None:
-    """All u and v are tested for denominators of 16 to 64, with every threshold and symbol."""
+    """This tests all u and v for denominators of 16 to 64, with every threshold and symbol."""
     found = {}
     for scale in (16, 32, 64) if k <= 5 else (32,):
         page = load(swap("const SCALE = 2 ** 32;", f"const SCALE = {scale};"))

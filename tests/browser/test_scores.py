@@ -17,7 +17,7 @@ from tests.support.manifests import make_manifest
 from tests.support.scores import carry, draw_score
 from tests.vectors import make_scores
 
-# The scores of a manifest's questions for each list of chosen answers; null where refused.
+# Returns the scores of a manifest's questions for each list of chosen answers; null where refused.
 COUNT = """async (cases) => {
     await import("/parts/score.js");
     const { additions } = await import("/visit/additions.js");
@@ -30,7 +30,7 @@ COUNT = """async (cases) => {
       return chosen.map((one) => question.count(one));
     });
 }"""
-# The same answers as `draw_answers` below, so that a million need not be passed.
+# Draws the same answers as `draw_answers` below, so that a million need not be passed.
 COUNT_MANY = """async ({ question, sets, seed }) => {
     await import("/parts/score.js");
     const { additions } = await import("/visit/additions.js");
@@ -76,7 +76,7 @@ def test_the_page_computes_what_the_vectors_say(page: Page) -> None:
 
 @pytest.mark.parametrize("sets", [2_000, pytest.param(125_000, marks=pytest.mark.long)])
 def test_the_page_and_python_compute_the_same_scores(page: Page, sets: int) -> None:
-    """Eight random scales; the long form tries a million sets of answers."""
+    """Try eight random scales, and with --long, a million sets of answers in all."""
     random = Random(20261128)
     for seed in range(8):
         output = random.choice(list(Output))

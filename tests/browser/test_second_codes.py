@@ -23,7 +23,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.manifests import make_manifest
 from tests.support.scores import carry, draw_pair, draw_score
 
-# Both codes for each list of chosen answers, and the blocks; null where refused.
+# Returns both codes for each list of chosen answers, and the blocks, or null where refused.
 COUNT = """async (cases) => {
     const { additions } = await import("/visit/additions.js");
     const { checkManifest } = await import("/report/manifest.js");
@@ -113,7 +113,7 @@ def test_a_second_code_that_contradicts_its_scale_is_refused(parts: Page) -> Non
 
 
 def make_pair(*, items: int = 0, more: int = 0, **settings: Any) -> Wave:
-    """A scale that sends total and band, and a question that depends on the band."""
+    """Make a scale that sends its total and its band, and a question that depends on the band."""
     survey = make_survey(title="Stress", questions=("Is it cold?",), **settings)
     asked = describe("Working,")
     if items:
@@ -153,7 +153,7 @@ def test_a_scale_is_asked_once_and_both_codes_are_sent(visitor: Visitor) -> None
     assert rows[1].startswith("Total: 6 Working,")
     assert rows[2] == "Total: 5–8 Middle"
     assert find_violations(page) == []
-    page.locator("dl.checks .again").nth(2).click()  # leads to the scale
+    page.locator("dl.checks .again").nth(2).click()  # goes back to the scale
     assert page.locator(".item :checked").count() == 3
     fill(page, OFTEN, NEVER, OFTEN)
     press(page, NEXT)

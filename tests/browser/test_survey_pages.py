@@ -50,7 +50,7 @@ SUB_PAGES = {
 
 
 def find_path(page: str) -> str:
-    """Return the address of a page below that of the survey."""
+    """Return the address of a page relative to the address of the survey."""
     return reverse(page, args=["slug"]).removeprefix("/surveys/slug/")
 
 
@@ -59,7 +59,7 @@ def make(state: str) -> Survey:
         title="Trouble at work in the hospitals of the county",
         questions=(),
         coins=True,
-        publication=Publication.PROTECTED,  # so that it has every tab
+        publication=Publication.PROTECTED,  # so that the survey has every tab
     )
     first = ask(survey, "Have you ever worked while ill?", type="yes_no")
     rule = {"name": f"{first.pk}", "is": [1]}

@@ -1,4 +1,4 @@
-"""A token is made in Chromium, and the programs on the API's page run with one."""
+"""A token is made in Chromium, and the programs on the page about the API run with a token."""
 
 from __future__ import annotations
 

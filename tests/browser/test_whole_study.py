@@ -1,4 +1,4 @@
-"""A whole study with real processes: from sign-in to the public page, a picture at each step."""
+"""A whole study with real processes, from sign-in to the public page, pictured at each step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.browser.researcher import DESK, PHONE, WATCH_VIOLATIONS
 from tests.support.browser.visit import HASTE, SENT, answer_page
 
 CAP, INVITED = 400, 800
-SLOW = 60_000  # milliseconds, until workers have done their part
+SLOW = 60_000  # milliseconds within which workers do their part
 TITLE = "Health at work"
 WARD, ILL, TIRED = "Where do you work?", "Have you worked while ill?", "How tired are you?"
 
@@ -175,7 +175,7 @@ def open_survey(study: Study) -> str:
 
 
 def answer(chromium: Browser, study: Study, slug: str) -> None:
-    """One person answers in a browser."""
+    """Answer in a browser, as one person."""
     context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
     context.add_init_script(HASTE)
     page = context.new_page()
@@ -197,7 +197,7 @@ def study_press(page: Page, name: str) -> None:
 
 
 def send_the_others(world: World) -> None:
-    """All other browsers, until the survey closes at its number of people."""
+    """Send the reports of all other people, until the survey closes at its number of people."""
     manifest, generator = world.manifest(), random.Random(20261123)
     [(content,)] = world.query("SELECT manifest FROM surveys_wave")
     groups = [Group(share=1, answers={})]
@@ -290,7 +290,7 @@ def take_data(study: Study) -> None:
 
 
 def fetch(client: httpx.Client, address: str) -> bytes:
-    """Ask until the worker has made the file."""
+    """Request a file until the worker has made it."""
     for _ in range(120):
         reply = client.get(address, timeout=30)
         if reply.status_code != 202:

@@ -21,7 +21,7 @@ Moment = int | str | None  # the n-th statement, around the commit, or not at al
 
 @contextmanager
 def failing_at(statement: int, error: BaseException, *, times: int = 10**6) -> Iterator[None]:
-    """Raise at the n-th statement after BEGIN; with negative n, after it was executed.
+    """Raise at the n-th statement after BEGIN; if n is negative, after the statement was executed.
 
     A statement outside any transaction also counts, because its effect would stay.
     """
@@ -64,7 +64,7 @@ def watching_commits(*, kill: str = "") -> Iterator[list[str]]:
 
 @contextmanager
 def killed(moment: Moment) -> Iterator[list[str]]:
-    """Die at a statement or around the commit; yield how the block ended, empty if unharmed."""
+    """Die at a statement or around the commit; yield a list of how it ended, empty if unharmed."""
     ended: list[str] = []
     kill = moment if isinstance(moment, str) else ""
     striking = failing_at(moment, Killed()) if isinstance(moment, int) else nullcontext()

@@ -32,7 +32,7 @@ def define(output: dict[str, Any]) -> dict[str, Any]:
 
 
 def compute(formula: str, answers: dict[str, int]) -> int:
-    """Compute a formula; if(a, b, c) is written as a function here."""
+    """Compute a formula, in which if(a, b, c) is read as a function."""
     written = re.sub(
         r"\$\{(\w+)\}|\[(\w+)\]", lambda one: f"answers['{one[1] or one[2]}']", formula
     )

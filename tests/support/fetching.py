@@ -11,8 +11,8 @@ from surveys.models import Wave
 from tests.support.routes import all_routes
 
 NAMESPACES = ("surveys:", "aggregator:", "api:")
-# A new id at every visit, a file that contains the time at which it was made, and the history,
-# which lists what was fetched.
+# These replies differ each time: a page with a new id, a file that contains the time at which it
+# was made, and the history, which lists what was fetched.
 LEFT_OUT = (
     "aggregator:coins",
     "surveys:xlsform",

@@ -37,7 +37,7 @@ def send_codes(wave: Wave, *, yes: Sequence[int], total: int) -> None:
 
 
 def send_people(wave: Wave, *, people: int, seed: int = 20261122) -> None:
-    """Store raw reports of people who answer at random; the same reports for the same seed."""
+    """Store raw reports of people who answer at random; the same seed gives the same reports."""
     manifest = wave.description
     drawn = draw_people([Group(share=1, answers={})], manifest=manifest, people=people, seed=seed)
     generator = random.Random(seed)

@@ -30,7 +30,7 @@ from tests.support.waves import make_wave
 
 
 def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
-    """Make an ended wave, as the workers leave it: 600 people give more than 20 batches."""
+    """Make an ended wave that workers have processed; 600 people give more than 20 batches."""
     return divide(make_wave(sealed_half=True, **settings), people=people)
 
 
@@ -41,7 +41,7 @@ def divide(wave: Wave, *, people: int = 600) -> Wave:
 
 
 def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
-    """Also store these raw reports, then close the wave and process it."""
+    """Store these raw reports too, then close the wave and process it."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
     )
@@ -79,7 +79,7 @@ def make_wave_with_wards() -> Wave:
 
 
 def list_differences() -> list[str]:
-    """List what verification finds, except that no reports of these tests were acknowledged."""
+    """List what verification finds, apart from the fact that no report here was acknowledged."""
     found = Verification().run(Wave.objects.all())
     return [str(one) for one in found if one.kind != "reports"]
 

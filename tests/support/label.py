@@ -48,7 +48,7 @@ def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
 
 
 def text_of(label: PrivacyLabel) -> str:
-    """Return everything that a person can read of the label on the start page."""
+    """Return all text of the label that a person can read on the start page."""
     names = ("_consequences", "_respond_label")
     html = [render_to_string(f"surveys/respondent/{name}.html", {"label": label}) for name in names]
     return "\n".join([f"<p>{label.lead}</p>", *html])

@@ -15,7 +15,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 PLAIN = Variable.plain(COINS)
 LIGHT = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=10))
-# Reports the truth for all but one in four billion answers.
+# This variable reports the truth for all but one in four billion answers.
 DIRECT = Variable.plain(RandomizedResponse(symbols=2, threshold=2**32 - 1))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 CHOICE = Variable.plain(THREE)

@@ -8,5 +8,5 @@ EXPECTED = 1000  # people
 
 
 def looks_of(*, fixed_end: bool) -> tuple[int, ...]:
-    """Return no looks with a fixed end, where no one can use the results to choose when to stop."""
+    """Return no looks if the end is fixed, as no one can then choose the end by the results."""
     return () if fixed_end else TEN_LOOKS

@@ -214,7 +214,7 @@ def replace_entry(workbook: bytes, name: str, content: bytes) -> bytes:
 
 
 def read(content: bytes, *, name: str = "file") -> Drafted:
-    """Read a file as a worker does, without the child process."""
+    """Read a file as a worker does, but without a child process."""
     written = json.dumps(read_questionnaire(content, name=name).write())
     return draft(Parsed.read(json.loads(written)))
 

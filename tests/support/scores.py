@@ -110,7 +110,7 @@ def chances(question: ManifestQuestion, answer: int | None) -> list[float]:
     elif question.is_rounded:
         assert question.minimum is not None
         assert question.maximum is not None
-        # In whole numbers of 2**-32, as both randomizers round.
+        # The probability is a multiple of 2**-32, as both randomizers round it.
         up = SCALE * (answer - question.minimum) // (question.maximum - question.minimum) / SCALE
         truths = {0: 1 - up, 1: up}
     else:

@@ -75,7 +75,7 @@ def make_protected_wave(*, rows: Sequence[bytes] = (), **settings: Any) -> Wave:
 
 
 def make_released_wave(*, rows: Sequence[bytes] = (), **settings: Any) -> Wave:
-    """Make a wave as above that has ended, with all of its reports counted."""
+    """Make a wave as above that has ended, and whose reports have all been counted."""
     wave = make_protected_wave(rows=rows or [b"\0\1\0", b"\1\1\0"] * 20, **settings)
     count_all(wave)
     return wave

@@ -152,7 +152,7 @@ def test_after_a_restore_nothing_is_drawn_that_was_drawn_before(
 
     restored = restore(world, backup, tmp_path / "restored", server=server)
     shutil.copytree(world.stack.var / "static", restored.stack.var / "static")
-    # The folder is not part of the backup: it is unchanged, with both draws.
+    # The folder of releases is not part of the backup. It is unchanged and knows both draws.
     shutil.copytree(world.stack.var / "releases", restored.stack.var / "releases")
     with pytest.raises(StackError, match="releases were drawn that this database does not know"):
         restored.stack.manage("verify")

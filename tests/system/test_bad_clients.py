@@ -33,7 +33,7 @@ numbers = itertools.count()
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     with running_intake(var=tmp_path_factory.mktemp("clients")) as running:
         with running.client() as client:
-            assert client.get("/accounts/login/").status_code == 200  # warm
+            assert client.get("/accounts/login/").status_code == 200  # warms the process up
         yield running
 
 
@@ -46,7 +46,7 @@ class Crowd:
 
     def connect(self, first: bytes = b"", *, window: int = 0) -> socket.socket:
         connection = self._members.enter_context(socket.socket())
-        if window:  # before connecting: it is part of the handshake
+        if window:  # set before connecting, because the window is part of the handshake
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         connection.settimeout(60)
         connection.connect(self._address)
@@ -152,7 +152,7 @@ def test_one_byte_per_second_does_not_extend_the_deadlines(target: Target, crowd
 
 
 def has_ended(connection: socket.socket) -> bool:
-    """Whether the other side closed the connection; data that it sent earlier is ignored."""
+    """Return whether the other side closed the connection; data that it sent before is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):
@@ -168,7 +168,7 @@ def has_ended(connection: socket.socket) -> bool:
 
 @pytest.mark.long
 def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None:
-    """As when machines lose their network: no FIN, no RST, nothing."""
+    """Like machines that lose their network, these clients send no FIN, no RST, nothing."""
     before = open_sockets(target)
     half_body = HEAD + b"Content-Length: 140\r\n\r\n{"
     for first in (b"", HEAD, half_body, PAGE, PAGE * 5) * 10:
@@ -198,7 +198,7 @@ def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> N
     readers += [crowd.connect(PAGE * 200, window=4096) for _ in range(8)]
     time.sleep(1)
     assert_others_are_served(target)
-    for one in readers:  # the clients go without reading: no thread may be lost with them
+    for one in readers:  # the clients leave without reading; no thread may be lost with them
         one.close()
     time.sleep(0.5)
     assert_others_are_served(target)
@@ -208,7 +208,7 @@ def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> N
 def test_pipelined_requests_from_a_client_that_vanishes_leave_no_trace(
     target: Target, crowd: Crowd
 ) -> None:
-    """Reports before invalid HTTP are harmless too, accepted or not."""
+    """Reports that precede invalid HTTP are also harmless, whether they are accepted or not."""
     stored = len(target.stored())
     sent = 0
     for tail in (b"", b"GARBAGE\r\n\r\n", b"\0" * 9, PAGE * 3, HEAD):

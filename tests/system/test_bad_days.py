@@ -120,7 +120,7 @@ def test_a_full_disk_gives_503_and_loses_nothing(
 
 
 def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(on_sqlite: Place) -> None:
-    """Like a quota: nothing else fails, and the log file can end halfway."""
+    """As with a quota, nothing else fails, and a write to the log file can stop halfway."""
     target = on_sqlite.target
     web = target.stack.processes["web"].pid
     (log,) = (target.stack.var / "disk").glob("*-wal")
@@ -212,7 +212,7 @@ def test_one_report_sent_many_times_at_once_counts_once(
 
 @contextmanager
 def all_connections_taken(url: str) -> Iterator[None]:
-    """Take every free connection, then cut Murmur's connections and take these too."""
+    """Take every free connection, then cut Murmur's connections and take those, too."""
     mine: list[psycopg.Connection] = []
 
     def take() -> None:

@@ -1,4 +1,4 @@
-"""The whole path with real processes: 6,366 reports are sent, results estimated and exported."""
+"""The demo with real processes: 6,366 reports are sent, and results are estimated and exported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PEOPLE = 6366
 YES = {"affair": 2053, "unhappy": 1440, "religious": 3078, "children": 3952}  # as published
 
 
-# As in scripts/run; with PostgreSQL, the other demo survey runs (test_every_type.py).
+# As in scripts/run, this demo runs with SQLite; the other demo survey runs with PostgreSQL
+# (test_every_type.py).
 @pytest.mark.long
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_the_demo_works_from_the_first_report_to_the_csv(world: World) -> None:
@@ -60,7 +61,8 @@ def assert_true_shares_are_inside(world: World) -> None:
 def assert_affair_by_unhappiness_is_found(world: World) -> None:
     """Request the published table of two questions on the page; the workers compute it.
 
-    Neither 3,715, unhappy only 598, affair only 1,211, both 842.
+    The published counts are 3,715 for neither, 598 for unhappy only, 1,211 for affair only, and 842
+    for both.
     """
     (slug,) = world.query("SELECT slug FROM surveys_survey")[0]
     with world.signed_in() as client:

@@ -18,7 +18,7 @@ from scripts.stack.world import World
 from surveys.manifest.manifest import NOT_DRAWN
 
 
-# With SQLite, the other demo survey runs (test_demo.py).
+# The other demo survey runs with SQLite (test_demo.py).
 @pytest.mark.long
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
@@ -57,7 +57,7 @@ def assert_the_releases_are_drawn_once(world: World) -> None:
 
 
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check this at 99.99 % for all intervals that exclude anything, as most do."""
+    """Check all intervals at 99.99 %, and that most of them exclude something."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimating, "LEVEL", 0.9999)
     truth, snapshot = compute_truth(manifest, people), world.final_snapshot()

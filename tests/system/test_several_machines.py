@@ -170,7 +170,8 @@ def test_one_id_sent_to_both_machines_at_once_counts_once(machines: Machines) ->
         return Counter(outcomes)
 
     outcomes = asyncio.run(race_all())
-    # Same content: one is recorded, the other recognized. Different content: one is refused.
+    # If both have the same content, one is recorded and the other is recognized. If they differ,
+    # one is refused.
     assert outcomes == {(200, 201): 50, (201, 409): 50}
     assert machines.spent(wave) == set(ids)
 
@@ -199,7 +200,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
             for share in shares:
                 share.result()
 
-    # Each worker alone seals what both machines accepted; one beat is enough.
+    # Each worker on its own seals what both machines accepted; one beat is enough.
     machines.second.kill("beat")
     for number, (alive, dead) in enumerate((("first", "second"), ("second", "first"))):
         stack = getattr(machines, dead)

@@ -53,15 +53,15 @@ def read_until_ready(process: subprocess.Popen[str]) -> str:
 
 
 def processes_of(var: Path) -> list[int]:
-    """Find every process on this machine that was started for this folder."""
+    """List the ids of all processes on this machine that were started for this folder."""
     needle = f"MURMUR_VAR={var}".encode()
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
                 mine = needle in (folder / "environ").read_bytes().split(b"\0")
-                # Redis overwrites its environment with its title, but its working folder identifies
-                # it.
+                # Redis overwrites its environment with its title, but can be identified by its
+                # working folder.
                 if mine or (folder / "cwd").readlink().is_relative_to(var):
                     found.append(int(folder.name))
             except OSError:

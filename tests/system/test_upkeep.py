@@ -1,4 +1,4 @@
-"""Work recovers: the broker stopped or emptied, two beats, workers that race or hang."""
+"""Work recovers from a stopped or emptied broker, two beats, and workers that race or hang."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def draw_reports(count: int, *, first: int = 0) -> list[bytes]:
 
 
 def put(world: World, wave: int, reports: Sequence[bytes]) -> None:
-    """Store reports as the intake does: spent id and raw report in one transaction."""
+    """Store reports as the intake does: each spent id and raw report in one transaction."""
     ids = [secrets.token_bytes(32) for _ in reports]
     spent = [(report_id, wave) for report_id in ids]
     raw = [(report_id, wave, report) for report_id, report in zip(ids, reports, strict=True)]
@@ -232,7 +232,7 @@ def test_sealing_and_estimating_never_wait_for_a_long_job(world: World) -> None:
 
 
 def verify_until_done(world: World, *, total: int) -> int:
-    """Recompute everything repeatedly while it is being sealed; return how often."""
+    """Recompute everything repeatedly while reports are being sealed; return how many times."""
     for times in range(1, 30):
         world.stack.manage("verify")  # raises if anything differs
         if sealed(world) == total:
@@ -306,7 +306,7 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
 
 
 def find_sealer(gate: psycopg.Connection[tuple[Any, ...]]) -> str:
-    """Return the state of the server process that last inserted a batch; empty if none did."""
+    """Return the state of the server process that last inserted a batch, or "" if none did."""
     gate.execute("SELECT pg_stat_clear_snapshot()")  # inside a transaction the view does not change
     row = gate.execute(
         "SELECT CASE WHEN wait_event_type = 'Lock' THEN 'waits' ELSE state END "
@@ -333,7 +333,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
         code = SEAL_WITHOUT_WAITING.format(wave=waves[0])
         assert world.stack.manage("shell", "-v", "0", "-c", code) == "None\n"
     printed = race_sealers(world, folder=tmp_path, names=("a", "b", "c"))
-    # If a sealer did no work, the sealers did not race.
+    # If any sealer did no work, the sealers did not race.
     assert all(printed), printed
     for wave in waves:
         assert_each_counted_once(world, wave, reports)

@@ -1,7 +1,7 @@
-"""Writes randomize.json: what both randomizers must draw, worked out a third time.
+"""Writes randomize.json: the codes that both randomizers must draw, computed a third time.
 
-`python -m tests.vectors.make_randomize` regenerates the file. The rule is spelled out here with
-branches and without sharing a line with privacy/ or randomize.js, so that a fault in either shows.
+`python -m tests.vectors.make_randomize` regenerates the file. The rule is written out here with
+branches and shares no line with privacy/ or randomize.js, so that a fault in either one is noticed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEED = 20240229
 
 
 def expect(*, k: int, threshold: int, symbol: int, draws: list[int]) -> dict[str, Any]:
-    """Follow the rule for one symbol and a list of 32-bit draws, noting how many it takes."""
+    """Follow the rule for one symbol and a list of 32-bit draws, and note how many it takes."""
     others = [other for other in range(k) if other != symbol]
     first, rest = draws[0], draws[1:]
     usable = SCALE - SCALE % len(others)

@@ -1,7 +1,7 @@
-"""Writes scores.json: what both implementations must make of answers to items, worked out again.
+"""Writes scores.json: the scores that both implementations must compute, computed a third time.
 
-`python -m tests.vectors.make_scores` regenerates the file. The rule is spelled out here without
-sharing a line with surveys/manifest/scores.py or score.js, so that a fault in either shows.
+`python -m tests.vectors.make_scores` regenerates the file. The rule is written out here and shares
+no line with surveys/manifest/scores.py or score.js, so that a fault in either one is noticed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The product's settings with a task that stores reports and a broker that soon redelivers."""
+"""The product's settings with a task that stores reports and a broker that redelivers soon."""
 
 from config.settings import *  # noqa: F403
 from config.settings import CELERY_BROKER_TRANSPORT_OPTIONS, INSTALLED_APPS

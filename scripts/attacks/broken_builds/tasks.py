@@ -1,7 +1,7 @@
 """Naive Celery: the report is in the message, and a task inserts it.
 
-It uses the product's settings: late acknowledgement, one message at a time. As with serial numbers,
-a row's key does not come from the respondent.
+Workers have the product's settings: they acknowledge messages late and take one message at a time.
+As with serial numbers, a row's key does not come from the respondent.
 """
 
 from __future__ import annotations

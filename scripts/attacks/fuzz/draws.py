@@ -71,7 +71,7 @@ class Case:
     expected: frozenset[int] = REFUSED
     # Another request can follow on the same connection; the next reply belongs to it.
     framed: bool = False
-    # Incomplete: the server waits for more, so the fuzzer does not wait for a reply.
+    # The request is incomplete: the server waits for more, so the fuzzer does not wait for a reply.
     silent: bool = False
     name: str = ""
 
@@ -99,7 +99,7 @@ class Draw:
         return Request(body=write(self.sent()) if body is None else body)
 
     def with_body(self, body: bytes) -> Case:
-        """Return a request in which only the body can be wrong; it may be right by chance."""
+        """Return a request in which only the body can be invalid; by chance, it may be valid."""
         report_id = self.survey.wants(body)
         if report_id is not None:
             return Case(bytes(self.request(body)), (report_id,), TAKEN, framed=True)

@@ -115,7 +115,7 @@ class Wire:
             await writer.drain()
 
     async def reply(self, *, patience: float) -> Reply | None:
-        """Return the next reply; None if the connection ends or the time runs out."""
+        """Return the next reply, or None if the connection ends or the time runs out."""
         try:
             async with asyncio.timeout(patience):
                 return await self._next_reply()
@@ -161,7 +161,7 @@ class Wire:
 
 
 def fuzz(target: Target, *, requests: int, seed: int = 1) -> Findings:
-    """Send the requests, then check the database, the memory, the log and a page."""
+    """Send the requests, then check the database, the memory, the log and one page."""
     known = [target.body(number) for number in range(KNOWN)]
     findings = Findings(accepted=target.stored())
     with target.client() as client:

@@ -30,7 +30,7 @@ class Sent:
 
 
 def read_strictly(body: bytes) -> Sent | None:
-    """Return the content of a well-formed report; None for anything else."""
+    """Return the content of a well-formed report, or None for anything else."""
     try:
         pairs = json.loads(body.decode("ascii"), object_pairs_hook=list)
         if [key for key, _ in pairs] != KEYS or pairs[0][1] != 1:
@@ -149,7 +149,7 @@ class Model:
 
     @staticmethod
     def _refusal(sent: Sent, wave: ModelWave, *, now: datetime) -> set[int]:
-        """Return the statuses with which a new report may be refused; empty if it is accepted."""
+        """Return the statuses with which a new report may be refused; none if it is accepted."""
         fits = len(sent.symbols) == wave.questions and max(sent.symbols) <= 1
         misfit = set() if fits else {422}
         if wave.ending or wave.is_past(now):

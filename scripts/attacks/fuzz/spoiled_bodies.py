@@ -165,7 +165,7 @@ def noise(draw: Draw) -> Case:
 
 
 def known_with_other_symbols(draw: Draw) -> Case:
-    """Expect 409, and expect that the recorded report stays."""
+    """Change a recorded report's symbols; expect 409, and expect that the recorded report stays."""
     body = bytearray(draw.rng.choice(draw.known))
     body[-3] = b"BA"[body[-3] == ord("B")]
     return draw.refused(draw.request(bytes(body)), 409, framed=True)
@@ -179,7 +179,7 @@ def known(draw: Draw) -> Case:
 
 
 def valid(draw: Draw) -> Case:
-    """The control: without it, a server that refuses everything would pass."""
+    """Send a valid report as a control; without it, a server that refuses everything would pass."""
     sent = draw.sent()
     request = draw.request(write(sent))
     return Case(bytes(request), (sent.report_id,), frozenset({201}), framed=True)

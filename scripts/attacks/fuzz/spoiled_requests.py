@@ -81,7 +81,7 @@ def doubled_header(draw: Draw) -> Case:
 
 
 def from_our_own_page(draw: Draw) -> Case:
-    """The other control: headers that browsers add must not do any harm."""
+    """Send headers that browsers add; as the other control, they must not do any harm."""
     request = draw.request().having(
         (b"Origin", b"http://localhost"),
         (b"Sec-Fetch-Site", b"same-origin"),
@@ -199,7 +199,7 @@ def odd_chunks(draw: Draw) -> Case:
 
 
 def trailers(draw: Draw) -> Case:
-    """Add trailers after a body; they must not make a wrong request right."""
+    """Add trailers after a body; they must not make an invalid request valid."""
     request = draw.request()
     end = chunks_of(draw, request.body) + b"0\r\n"
     name, value = draw.rng.choice(((b"Content-Type", b"application/json"), (b"Host", b"localhost")))

@@ -1,4 +1,4 @@
-"""A crowd that sends reports with canaries in all other parts of the request."""
+"""A crowd whose requests have canaries in every part except the report."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Takes a full dump of a running or stopped Murmur, like an intruder with full access.
 
-FOLDER/files all files: database, logs, Redis, temporary files and pg_dump FOLDER/tables every table
-as CSV, in its physical order, with hidden columns FOLDER/redis every key with its value, and the
-log of slow commands
+FOLDER/files contains all files: the database, logs, Redis, temporary files and the output of
+pg_dump. FOLDER/tables contains every table as CSV, in its physical order, with hidden columns.
+FOLDER/redis contains every key with its value, and the log of slow commands.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def copy_files(folder: Path, *, stack: Stack, server: Server | None) -> None:
 
 
 def copy_contents(folder: Path, *, stack: Stack, server: Server | None) -> None:
-    """Copy what the running servers return."""
+    """Copy the data that the running servers return."""
     (folder / "tables").mkdir()
     if server is None:
         _write_sqlite_tables(stack.var / "murmur.sqlite3", folder / "tables")

@@ -1,17 +1,17 @@
-"""Searches a full dump of Murmur for the sender of each report and their order.
+"""Searches a full dump of Murmur for the sender of each report and the order of the reports.
 
     python -m scripts.attacks.linker.linker FOLDER
 
 FOLDER holds what an intruder with full access can copy (see dump.py). Only `canaries.json` comes
-from the senders. It lists texts to look for: some were sent with the reports, others were never
+from the senders. It lists strings to look for: some were sent with the reports, others were never
 sent.
 
 There are three attacks. The linker searches every file for canaries in many spellings. It searches
-every file, including the broker's and PostgreSQL's log, for traces that date a batch: a task's
-message, or a checkpoint, which erasing requests after each sealing. It also guesses when each
-sealed report arrived within its batch: by the position of its bytes in each file, by the order of
-rows in the batch, and by the order in which ids were spent, joined to the rows as if a batch took
-the lowest waiting ids.
+every file, including the broker's and PostgreSQL's log, for traces that show when a batch was
+sealed: a task's message, or the checkpoint that Murmur requests to erase reports after each
+sealing. It also guesses when each sealed report arrived within its batch: by the position of its
+bytes in each file, by the order of rows in the batch, and by the order in which ids were spent,
+joined to the rows as if a batch took the lowest waiting ids.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ENCODINGS = {
     "letters": (ord("A"), 1),
     "letters, every second": (ord("A"), 2),
 }
-# Next to each of these texts, a file has a time.
+# Each of these strings stands next to a time in the file that contains it.
 DATES = {"a task's message": b"aggregator.tasks.", "a checkpoint in a log": b"LOG:  checkpoint "}
 # A window of nearly all zeros is padding; no report of 40 or more weak coins looks like that.
 FEWEST_ONES = 3
@@ -73,8 +73,8 @@ class Hit:
 @dataclass
 class Findings:
     hits: list[Hit] = field(default_factory=list)
-    dates: set[tuple[str, str]] = field(default_factory=set)  # trace that dates batches, file
-    # For each strategy that found something: a guess for each batch.
+    dates: set[tuple[str, str]] = field(default_factory=set)  # (trace that dates batches, file)
+    # A guess for each batch, by strategy; only strategies that found something are listed.
     guesses: dict[str, list[Guess]] = field(default_factory=dict)
     files: int = 0
     size: int = 0
@@ -141,7 +141,7 @@ def _unhex(text: str) -> bytes:
 
 
 def spell(text: str) -> dict[str, bytes]:
-    """Return the spellings in which software stores a text."""
+    """Return the spellings in which software may store a string."""
     plain = text.encode()
     spellings = {
         "plain": plain,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-FEWEST = 3  # with two reports every order is perfect
+FEWEST = 3  # two reports are always in exactly the true order or its reverse
 
 
 @dataclass(frozen=True, kw_only=True)

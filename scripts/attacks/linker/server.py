@@ -65,7 +65,7 @@ class Server:
 
 @contextmanager
 def running_server(settings: Mapping[str, str]) -> Iterator[Server]:
-    """Run a server with these settings in its file, where ALTER SYSTEM overrides them."""
+    """Run a server with these settings in its configuration file; ALTER SYSTEM overrides them."""
     postgres = Postgres()
     try:
         postgres.initialize()

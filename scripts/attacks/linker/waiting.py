@@ -24,7 +24,7 @@ class Sealing:
 
 
 def find_patterns(sealings: Sequence[Sealing]) -> dict[str, float]:
-    """Return p for each property that may decide which reports stay; if it does, p is small.
+    """Return p for each property that may decide which reports stay; a small p shows that it does.
 
     If every report is equally likely to stay, those that stay are a simple random sample of those
     that waited. The sum of any score over them then has the mean and variance of sampling without

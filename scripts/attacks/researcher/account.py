@@ -34,8 +34,8 @@ class Sight:
     n: int  # reports in the newest results
     asked: Mapping[str, int]  # people asked each question; 0 if not shown
     yes: Mapping[str, int]  # codes of each question that show Yes
-    # The questions' cells in reports.csv, in the order of the file; empty without a file. If each
-    # block has its own file, the rows of all files.
+    # The questions' cells in reports.csv, in the order of the file, or in the files of all blocks;
+    # empty if there is no file.
     rows: Sequence[Row]
     # What each row reveals about its person: the file, the background, and which cells are empty.
     known: Sequence[tuple[object, ...]] = ()

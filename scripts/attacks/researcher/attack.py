@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scripts.attacks.researcher.together import Changes, Cost
 
 PEOPLE = 12
-# Earlier, by attack and K: fakes per person, and how many of 12 rows were found.
+# The earlier results, by attack and K: fakes per person, and how many of 12 rows were found.
 BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("live, 9 fakes for each person", 10): (11, 12),
     ("live, 20 fakes for each person", 10): (22, 12),
@@ -41,7 +41,7 @@ BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("one survey for each person, which ends after 150", 50): (149, 12),
     ("after the close, 29 fakes in each person's groups", 10): (29, 12),
 }
-# Earlier: rows with unique known facts, and rows whose facts too few others share.
+# The earlier results: rows with unique known facts, and rows whose facts too few others share.
 ALONE_BEFORE: Mapping[str, tuple[int, int]] = {
     "three declared groups of eight": (168, 320),
     "8 of 16 questions drawn": (314, 320),
@@ -190,7 +190,7 @@ def main() -> None:
 
 
 def _set_up(var: Path) -> None:
-    """Connect to an empty database of our own."""
+    """Connect to a new, empty database."""
     (var / "static").mkdir()
     os.environ |= {"MURMUR_VAR": str(var), "MURMUR_HTTPS": "false"}
     os.environ.pop("DATABASE_URL", None)
@@ -202,7 +202,7 @@ def _set_up(var: Path) -> None:
     from django.test.utils import setup_test_environment
 
     setup_test_environment()
-    # Silence messages, such as those about results with too few responses.
+    # This hides messages such as those about results with too few responses.
     logging.disable(logging.WARNING)
     call_command("migrate", "--no-input", "--verbosity", "0")
 

@@ -1,7 +1,7 @@
 """Attacks without fake reports: rows that are unique in facts known about a person.
 
 Someone knows a colleague's declared answers, or which questions the colleague was asked. If only
-one row agrees with these facts, it shows all of the colleague's codes.
+one row agrees with these facts, that row shows all of the colleague's codes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Fingerprints:
     people: int
     rows: int
     alone: int
-    few: int  # rows whose facts fewer than C share
+    few: int  # rows whose facts are shared by fewer than C people
     compared: int = 0  # crossed groups of fewer than C people that Compare counted
 
 
@@ -96,7 +96,7 @@ def attack_small_groups(*, people: int) -> Outcome:
     victims = [person for person in crowd if shared[person[:width]] == 1][:people]
     send(wave, crowd)
     for victim in victims:
-        # The opposite of what the person sent, so that the rows differ.
+        # A fake has the opposite of the codes that the person sent, so that the rows differ.
         fake = victim[:width] + bytes(1 - code for code in victim[width:])
         send(wave, [fake] * (design.crowd - 1))
         outcome.fakes += design.crowd - 1

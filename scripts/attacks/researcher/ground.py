@@ -99,7 +99,7 @@ def send(wave: Wave, rows: Sequence[bytes], *, beginning: bytes = b"") -> None:
 
 
 def work() -> None:
-    """Do all work that is due. Charts are left out: they show the newest snapshot."""
+    """Do all work that is due. Charts are left out, because they only show the newest snapshot."""
     for _ in range(MOST_ROUNDS):
         closed = close_due_waves()
         due = [item for item in find_due_work() if item.kind is not WorkKind.RENDER]

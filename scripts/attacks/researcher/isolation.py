@@ -31,7 +31,7 @@ class Outcome:
     minimum_batch: int
     people: int
     fakes: int = 0
-    isolated: int = 0  # people whose codes were all read from figures of one report
+    isolated: int = 0  # people all of whose codes were read from figures about one report
     named: int = 0  # people among these whom the attacker can name
     rows: int = 0  # people whose row of reports.csv was found and attributed to them
     wrong: int = 0  # readings that match no one's codes
@@ -104,7 +104,7 @@ def read_codes(row: Row) -> bytes:
 
 
 class Place(Protocol):
-    """Where a survey runs, as its author sees it."""
+    """The place where a survey runs, as its author sees it."""
 
     def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None: ...
     def look(self) -> Sight:

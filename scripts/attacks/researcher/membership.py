@@ -2,14 +2,14 @@
 
 The file has everyone's codes, and a breakdown counts the codes of each group. Every count is
 therefore a linear equation: 0 <= x <= 1 for each row, and the sum of x over the rows that show a
-code is how often the group shows it. As many equations as people reveal all members. Ten people for
-each equation give only a tenth of the equations needed.
+code is how often the group shows it. As many equations as people reveal all members. With ten
+people for each equation, there are only a tenth of the equations needed.
 
 Two programs guess. The linear program takes any solution and finds all members if there are enough
-equations. Least squares takes the solution nearest to the known share, the best guess if there are
-too few. E independent equations place x in a space of E dimensions. Each x thus moves h = E/n of
-the way from the share to its true value, with a standard deviation of sqrt(h(1 - h)). In two groups
-of n/2, a guess is right with probability Phi(sqrt(h/(1 - h))): 59 % at h = 1/20.
+equations. Least squares takes the solution nearest to the known share, which is the best guess if
+there are too few. E independent equations place x in a space of E dimensions. Each x thus moves
+h = E/n of the way from the share to its true value, with a standard deviation of sqrt(h(1 - h)). In
+two groups of n/2, a guess is right with probability Phi(sqrt(h/(1 - h))): 59 % at h = 1/20.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Guesses:
     attack: str
     people: int
     equations: int  # about the members of one survey; 0 if nothing is shown
-    known: float  # right by the larger share alone
+    known: float  # right if everyone is guessed to be in the larger part
     by_program: float
     by_squares: float
 
 
 def guess_by_program(counted: Matrix, totals: Matrix) -> Members:
-    """Guess the members; `counted` has a row for each equation, with 1 for each row it counts."""
+    """Guess the members; `counted` has a row for each equation, with 1 for each person counted."""
     found = linprog(
         np.zeros(counted.shape[1]), A_eq=counted, b_eq=totals, bounds=(0, 1), method="highs"
     )

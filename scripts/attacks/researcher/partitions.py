@@ -1,14 +1,14 @@
 """Attacks without fake reports: large declared groups together single out one person.
 
 Two lists divide the same people differently. The author knows that "B" of the first list and "B" of
-the second contain the same people. "A", with one person, is then everyone without "C" of the first
+the second contain the same people. "A", with one person, is then everyone except "C" of the first
 list and "B" of the second, which are both large enough to be shown.
 
-Three lists of "yes" and "no" do the same, although no two of them suffice: nearly everyone is in
-one of the three groups, and one person is in two.
+Three lists of "yes" and "no" also single out one person, although no two of them suffice: nearly
+everyone is in one of the three groups, and one person is in two.
 
-Two conditions both hold for only one person. Each group is large, but a question asked only in both
-groups is then estimated from that person's code.
+Two conditions hold together for only one person. Each group is large, but a question that is asked
+only of people in both groups is then estimated from that person's code.
 
 Many questions are asked only of one group. Each estimate is an equation about its members, as in a
 breakdown.
@@ -31,7 +31,7 @@ from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Limit
 from surveys.models import Question, Survey, Wave
 
-LARGE = 6  # times C; enough people for each equation
+LARGE = 6  # times C: enough people for each equation
 ASKED = 6  # questions behind both conditions
 MANY = 40  # questions behind one condition
 JOINT = "likelihood_ratio_joint"  # the method of a share among the members of a group
@@ -39,12 +39,12 @@ NOT_ASKED = 2  # the code of everyone else
 
 
 def attack_two_lists(k: int) -> Outcome:
-    """Break down by both lists, which the rows omit, and subtract."""
+    """Break down by both lists, which the rows omit, and subtract the groups from everyone."""
     return _attack_two_lists(k, "two lists of the same people", left_out=("q1", "q2"))
 
 
 def attack_marked_list(k: int) -> Outcome:
-    """Break down by both lists, one of which the rows have, and subtract."""
+    """Break down by both lists, one of which the rows have, and subtract as above."""
     return _attack_two_lists(k, "two lists, one of them in the rows", left_out=())
 
 
@@ -56,7 +56,7 @@ def _attack_two_lists(k: int, attack: str, *, left_out: Sequence[str]) -> Outcom
 
 
 def attack_three_lists(k: int) -> Outcome:
-    """Break down by three lists, add up their groups, and subtract everyone."""
+    """Break down by three lists, add up their groups, and subtract the figures of everyone."""
     return _attack_lists(
         k, "three lists of the same people", ((1, 0, 0), (0, 1, 0), (0, 0, 1)), person=(1, 1, 0),
         groups=(2, 2, 2), subtracted=dict.fromkeys(("q1", "q2", "q3"), "2"),
@@ -94,7 +94,7 @@ def _attack_lists(
 
 
 def attack_two_conditions(k: int) -> Outcome:
-    """Ask only people in both groups, and read the code off the estimate."""
+    """Ask only people in both groups, and infer one person's codes from the estimates."""
     outcome = Outcome(attack="two conditions of a question", minimum_batch=k, people=1)
     account, generator = Account(), random.Random(SEED)
     wave = _open_with_conditions(account, k, conditions=("Unit", "Age"), questions=ASKED)
@@ -116,7 +116,7 @@ def attack_two_conditions(k: int) -> Outcome:
         for estimate in question["estimates"]
         if estimate["estimand"] == YES
     ]
-    # One report gives a share far outside of 0 and 1.
+    # A share that is estimated from one report is far outside the range from 0 to 1.
     read = [int(share > 1) for share in shares if share is not None and not 0 <= share <= 1]
     outcome.isolated = outcome.named = int(read == list(person))
     return outcome

@@ -1,7 +1,7 @@
 """Attacks that make the crowd small instead of surrounding a person in a large one.
 
-No action of the author at the close, and no part of a survey, may show figures or rows of fewer
-than C reports. To learn one person's codes, an attacker must add C - 1 fake reports.
+Neither an action of the author at the close nor any part of a survey may show figures or rows of
+fewer than C reports. To learn one person's codes, an attacker must add C - 1 fake reports.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def attack_coins(k: int, *, fakes: int, people: int) -> Outcome:
 
 
 def find_smallest_move(*, k: int, blocks: int, people: int) -> int | None:
-    """Return the fewest people that the close adds to a block; None if no block was shown."""
+    """Return the fewest people that the close adds to a block, or None if no block was shown."""
     design = Design(minimum_batch=k, display_minimum=k, questions=blocks, drawn=1)
     account, generator = Account(), random.Random(SEED)
     wave = open_survey(account.user, design)

@@ -1,8 +1,8 @@
 """Attacks that combine others: by groups, random subsets, coins, copies and accounts.
 
-One person is known to have answered. All fake reports copy the known facts: the same groups, the
-same block, on paper. Many others, whose groups or block differ, also answer. The person is found if
-any figure describes exactly this person and the fakes.
+One person is known to have answered. All fake reports copy the known facts: the groups, the block,
+and whether the person used paper. Many other people, whose groups or block differ, also answer. The
+person is found if any figure describes exactly this person and the fakes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PLANS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The least number of fakes that found the person; None if not even C - 1 did."""
+    """The least number of fakes that found the person, or None if not even C - 1 fakes did."""
 
     attack: str
     minimum_batch: int
@@ -94,14 +94,14 @@ def find_cost(plan: Plan, *, k: int) -> Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """The smallest change of a figure in people, or None: between two looks, and at the close."""
+    """The smallest changes of a figure, in people, if any: between looks, and at the close."""
 
     between_looks: int | None
     at_close: int | None
 
 
 def find_changes(plan: Plan, *, k: int) -> Changes:
-    """Let people answer a few at a time, and look after each group."""
+    """Let people answer a few at a time, and read the figures after each few."""
     design = Design(
         minimum_batch=k, display_minimum=k, questions=4, flips=FLIPS,
         groups=plan.groups, drawn=plan.drawn, coins=plan.coins,
@@ -174,7 +174,7 @@ def _read_browsers(account: Account, wave: Wave, person: bytes, design: Design) 
 
 
 def _read_paper(account: Account, wave: Wave) -> dict[str, int]:
-    """Map the questions answered with coins to numbers of people; empty if nothing is shown."""
+    """Map each question that is shown to the number of people who answered it with coins."""
     path = f"/surveys/{wave.survey.slug}/results/coins/estimates.csv"
     reply = account.client.get(path)
     if reply.status_code != OK:

@@ -133,7 +133,7 @@ class Verdict:
 def check(
     history: History, batches: Sequence[Sealed], *, minimum_batch: int, spent: int | None = None
 ) -> Verdict:
-    """Compare counted with sent reports; `spent` is the number of spent ids."""
+    """Compare the counted reports with the sent ones; `spent` is the number of spent ids."""
     counted: Counter[int] = Counter()
     forged: list[str] = []
     flaws = _find_gaps(batches)

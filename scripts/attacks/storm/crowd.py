@@ -122,7 +122,7 @@ class Crowd:
     people: int = 48
     habits: Habits = UNRELIABLE
 
-    # Fields for the kills. Times are the event loop's.
+    # The kills and their records use these fields. Times are those of the event loop.
     in_flight: set[Attempt] = field(default_factory=set)
     served: dict[str, float] = field(default_factory=dict)  # the newest acknowledged request
     last_acknowledged: float = 0.0
@@ -153,7 +153,7 @@ class Crowd:
         self._deadline = self._loop.time() + FINISH_SECONDS
 
     def waiting_at(self, web: str | None) -> set[Attempt]:
-        """Return requests that are sent but not answered, by one web process or by any."""
+        """Return unanswered requests to one web process, or to any web process."""
         return {attempt for attempt in self.in_flight if web in (None, attempt.web)}
 
     async def _live(self) -> None:

@@ -158,7 +158,7 @@ class Nemesis:
         return [asyncio.create_task(self._recover(kill, batch_before)) for kill in killed]
 
     def _read_newest_batch(self) -> int:
-        """Query after the kill, because the watcher's last result may be older."""
+        """Query the newest batch after the kill, because the watcher's last result may be older."""
         with suppress(*AWAY), open_rows(self.world) as query:
             return _newest_batch(query)
         return self.newest_batch
@@ -180,14 +180,14 @@ class Nemesis:
     # Evidence of work in flight.
 
     async def _stop_with_requests(self, victim: str) -> str:
-        """Stop a process while earlier requests are unanswered; return a text with their number."""
+        """Stop a process while earlier requests are unanswered; say how many there are."""
         web = victim if victim.startswith("web") else None
         deadline = self._loop.time() + MOMENT_SECONDS
         while self._loop.time() < deadline:
             await asyncio.sleep(self._random.uniform(0.001, 0.01))
             if not self.crowd.waiting_at(web):
                 continue
-            if victim != "limiter":  # which is killed to show that requests continue without it
+            if victim != "limiter":  # it is killed to show that requests continue without it
                 self._signal(victim, signal.SIGSTOP)
             sent = self.crowd.waiting_at(web)
             await asyncio.sleep(0.005)  # all replies have been read by then
@@ -241,7 +241,7 @@ class Nemesis:
     # Recovery.
 
     async def _recover(self, kill: Kill, batch_before: int) -> None:
-        """Wait until the part works again: a report or batch is newer than the kill."""
+        """Wait until the part works again, as a report or batch newer than the kill shows."""
 
         def goes_on() -> bool:
             if kill.kind == "web":
@@ -263,7 +263,7 @@ class Nemesis:
             file.write(f"{kill.at:.2f} {kill}\n")
 
     def _is_back(self, victim: str) -> bool:
-        """Return whether a worker or beat is connected to its broker, so that it can work."""
+        """Return whether a worker or beat is connected to its broker and can therefore work."""
         process = self.world.stack.processes.get(victim)
         if kind_of(victim) not in ("worker", "leisure", "beat"):
             return True
@@ -299,8 +299,8 @@ def _newest_batch(query: Query) -> int:
 def aim(victim: str, *, look: Callable[[int], str], stack: Stack, seconds: float) -> str:
     """Stop a process group repeatedly until `look` finds it at a sensitive point.
 
-    `look` gets the id of the group. Returns the result of `look` with the group still stopped, or
-    an empty string with the group running.
+    `look` gets the id of the group. Return the result of `look` and leave the group stopped, or
+    return an empty string and leave the group running.
     """
     leader = stack.processes[victim].pid
     deadline = time.monotonic() + seconds

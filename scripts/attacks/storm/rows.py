@@ -14,7 +14,7 @@ import psycopg
 from scripts.attacks.storm.checker import Sealed
 from scripts.stack.world import World
 
-# A refused connection, a killed server or a locked file.
+# The errors of a refused connection, a killed server and a locked file.
 AWAY = (psycopg.OperationalError, sqlite3.OperationalError)
 # An inspected process may have been stopped while it locks the table. Queries then fail soon, so
 # that the process can continue.
@@ -38,14 +38,14 @@ KEPT = """
     SELECT (SELECT count(*) FROM aggregator_raw_report)
          + (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
 """
-# One statement, so that the result is always 0 unless half of a sealing was committed.
+# This is one statement, so that the result is 0 unless only half of a sealing was committed.
 MISSING = """
     SELECT (SELECT count(*) FROM aggregator_spent_id)
          - (SELECT count(*) FROM aggregator_raw_report)
          - (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
 """
-# Intake holds a lock on spent ids before it touches raw reports; a transaction that deletes raw
-# reports without spending ids is sealing and has not committed.
+# The intake locks spent ids before it touches raw reports. A transaction that locks raw reports but
+# not spent ids is therefore sealing and has not committed.
 OPEN_SEALING = """
     SELECT a.client_port, a.state, left(a.query, 40)
     FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -79,12 +79,12 @@ def open_rows(world: World) -> Iterator[Query]:
 
 
 def find_due_work(query: Query) -> str:
-    """Return the work that is due according to the rows; empty if there is none."""
+    """Return the work that is due according to the rows, or an empty string if there is none."""
     return "; ".join(str(row[0]) for row in query(DUE_WORK))
 
 
 def find_open_sealing(query: Query, *, leader: int) -> str:
-    """Return how far a worker's sealer is in its transaction; empty outside one."""
+    """Return how far a worker's sealer is in its transaction, or an empty string outside one."""
     for port, state, statement in query(OPEN_SEALING):
         if port in {local for local, _ in _connections(leader)}:
             return f"{OPEN_SEALING_SEEN}, {state} after {' '.join(statement.split())}"

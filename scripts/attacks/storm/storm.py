@@ -27,7 +27,7 @@ RECOVERY_SECONDS = 10.0
 SLOWEST_TOLD = 3
 TASK_ERROR = re.compile(r"Task (\S+?)\[\S+\] raised unexpected: (.*)")
 EXPECTED_ERRORS = ("OperationalError", "InterfaceError")
-# No charts: they would take most of the workers' time, and they contain no reports.
+# No charts are made: they would take most of the workers' time, and they contain no reports.
 SURVEY = {"minimum_batch": MINIMUM_BATCH, "display_minimum": 10**6}
 QUESTIONS = 40
 CLOSE_WAVES = """
@@ -62,7 +62,7 @@ class Outcome:
     crowd: Crowd
     nemesis: Nemesis
     broker_away: float
-    after_broker: float  # seconds from its return to the next batch
+    after_broker: float  # seconds from the broker's return to the next batch
     task_errors: Sequence[str]
     verdict: Verdict
 

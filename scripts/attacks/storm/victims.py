@@ -18,7 +18,7 @@ WEIGHTS = {
 SEALING = ("worker", "beat", "broker")  # the next batch shows that work has resumed
 STARTS_SLOWLY = ("web", "worker", "leisure", "beat")
 MAX_STARTING = 2
-TOGETHER = 0.2  # the share of worker and beat kills that take all copies at once
+TOGETHER = 0.2  # the share of worker and beat kills that hit all copies at once
 LOOK_AHEAD = 10
 
 

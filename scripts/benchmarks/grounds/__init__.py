@@ -1,1 +1,1 @@
-"""Grounds for benchmarks: Murmur's own processes, and surveys full of reports."""
+"""Environments for benchmarks: Murmur's own processes, and surveys full of reports."""

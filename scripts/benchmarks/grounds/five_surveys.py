@@ -1,8 +1,8 @@
 """Five surveys for measuring the start page in all six languages.
 
-"mine" is long, sensitive and uses nearly everything; "one" is the shortest; "three" has only yes/no
-questions; "weak" has the same questions, hardly protected; "mixed" has three types that may be
-declined.
+"mine" is long and sensitive, and uses nearly every feature; "one" is the shortest; "three" has only
+yes/no questions; "weak" has the same questions with hardly any protection; "mixed" has three types
+of questions that may be declined.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def make_mine(**settings: Any) -> Wave:
-    """Make nine entries: a text, a declared group, and seven questions of all types."""
+    """Make a survey of nine entries: a text, a declared group, and seven other questions."""
     title, introduction, closing, organization, help_name, *_ = WORDS
     survey = _make(
         title,

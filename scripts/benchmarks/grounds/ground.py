@@ -139,7 +139,7 @@ class Ground:
         rows = self.execute("SELECT id FROM aggregator_spent_id")
         missing = acknowledged - {base64.urlsafe_b64encode(name)[:43] for (name,) in rows}
         unknown = spent - (len(acknowledged) - len(missing))
-        # Reports that got no answer may or may not be stored; all other stored ones got an answer.
+        # A report without a reply may or may not be stored; every other stored report got a reply.
         if unknown > self.unanswered:
             raise SystemExit(f"{unknown} reports were recorded but never acknowledged.")
         lost = len(missing) + max(0, spent - raw - sealed)

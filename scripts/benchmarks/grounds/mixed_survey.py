@@ -29,7 +29,7 @@ BATCH = 1_000
 REFUSING = 0.05  # of those asked who may decline
 FLIPS = 45  # so that 50 questions stay below the largest total ε
 Codes = NDArray[np.uint8]
-# Repeated until there are enough questions; the third is asked after Yes to the second.
+# These are repeated until there are enough questions; the third is asked after Yes to the second.
 _DECLINABLE = {"refusal": True}
 _QUESTIONS: tuple[dict[str, Any], ...] = (
     {"type": QuestionType.YES_NO},

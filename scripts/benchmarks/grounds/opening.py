@@ -71,7 +71,7 @@ def _remove(own: str, authors: Iterable[str]) -> str:
 
 
 def count_seconds(text: str) -> int:
-    """Count the seconds that reading takes."""
+    """Estimate how many seconds it takes to read the text."""
     signs = len(re.findall("[一-鿿]", text))
     words = count_words(text) - signs + signs / SIGNS_OF_A_WORD
     return round(60 * words / WORDS_OF_A_MINUTE)

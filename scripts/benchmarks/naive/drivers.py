@@ -1,7 +1,7 @@
 """The upper limit: the database's driver alone writes the two rows of a report.
 
-Every statement durably commits one report or one group. Two processes write to
-PostgreSQL, as many as accept reports; SQLite has one writer.
+Every statement durably commits one report or one group. Two processes write to PostgreSQL, because
+two web processes accept reports; SQLite has one writer.
 """
 
 from __future__ import annotations

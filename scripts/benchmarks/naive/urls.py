@@ -1,4 +1,4 @@
-"""The only address. It differs from the intake's, which the ASGI entry answers before Django."""
+"""The only address. The intake's own address never reaches Django: the ASGI entry answers it."""
 
 from django.urls import path
 

@@ -3,9 +3,10 @@
     python -m scripts.testing.mutants                  draws mutants by the hash of the last commit
     python -m scripts.testing.mutants --again FILE     finds the mutants of earlier results by text
 
-It works on copies of the last commit. One run records which tests run which lines. The tests that
-ran a mutant's line then run on the mutant until one fails. For the worst survivors, the long tests
-of the same files and those that need servers also run. Everything is kept in var/mutants.
+The program works on copies of the last commit. One run records which tests run which lines. The
+tests that ran a mutant's line then run on the mutant until one fails. For the worst survivors, the
+long tests of the same files and those that need servers also run. Everything is kept in
+var/mutants.
 cosmic-ray and mutmut neither choose tests by line nor draw by a seed.
 """
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 
-# The worst kinds first.
+# The kinds of faults, the worst first.
 KINDS = (
     *("decorator", "deleted", "boolean", "comparison"),
     *("arguments", "returned", "arithmetic", "constant"),

@@ -1,8 +1,8 @@
 """A pytest plugin that records which tests run which lines, or runs chosen tests in order.
 
-Environment variables control it. MUTANTS_RECORD is the folder to write to, and MUTANTS_LINES has
-patterns of files to record. MUTANTS_CHOSEN is a file that lists the tests to run; the first failed
-test is written next to it.
+Environment variables control the plugin. MUTANTS_RECORD is the folder to write to, and
+MUTANTS_LINES has patterns of files to record. MUTANTS_CHOSEN is a file that lists the tests to run;
+the first failed test is written next to it.
 """
 
 from __future__ import annotations

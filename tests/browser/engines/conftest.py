@@ -1,4 +1,4 @@
-"""Fixtures of the tests that also run in other engines than Chromium."""
+"""Fixtures of the tests that also run in engines other than Chromium."""
 
 from collections.abc import Iterator
 
@@ -18,6 +18,6 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def tab(engine: str) -> Iterator[Tab]:
-    """A tab as large as a phone, in a browser with an empty profile."""
+    """Open a tab as large as a phone, in a browser with an empty profile."""
     with open_browser(engine) as found:
         yield found

@@ -75,7 +75,7 @@ def test_back_shows_the_page_before_and_twice_without_a_touch_leaves(
     assert tab.run("return document.querySelector('[aria-pressed=true]') !== null")
     tab.choose("Yes")
     tab.wait_for_heading(CHECK)
-    tab.press("Back")  # the page's own
+    tab.press("Back")  # the page's own button
     tab.wait_for_heading(QUESTIONS[0])
     keyboard.press("Alt", "Left")
     tab.wait("document.getElementById('start')?.offsetParent")

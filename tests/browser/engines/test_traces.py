@@ -33,7 +33,7 @@ ROWS = "Please answer each question."
 FELT, ITEM, DREAM = "How was it?", "We saw no land at all", "Only in a bad dream"
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
 MISTYPED = "918273645546"  # long enough to occur nowhere by chance
-CHOSEN = "choice-1"  # the name of a chosen field, by which a browser could store it
+CHOSEN = "choice-1"  # the name of a chosen field, under which a browser could store the choice
 WRITTEN_SECONDS = 4  # until browsers have written the data that they store while they run
 
 
@@ -113,7 +113,7 @@ def expect_places(found: dict[str, set[str]], **expected: str) -> None:
 def test_a_device_of_ones_own_keeps_what_the_page_names(
     engine: str, line: Line, tmp_path: Path
 ) -> None:
-    """The history, the fact that this browser took part, and perhaps the questions and the code."""
+    """These are the history, the fact that this browser took part, perhaps questions and code."""
     wave = make_ferries(shared_devices=False)
     with open_window(engine, tmp_path) as (tab, _keyboard):
         answer_ferries(tab, line, wave)

@@ -31,7 +31,7 @@ from tests.support.six_languages import make_survey_in_six_languages, write_ques
 
 pytestmark = pytest.mark.long
 TWO = {text: ["Yes"] for text in QUESTIONS}
-LEFT = "/accounts/login/"  # in place of another site: WebKit's driver cannot go back from one
+LEFT = "/accounts/login/"  # stands for another site, from which WebKit's driver cannot go back
 BACK_SECONDS = 0.6
 IS_NARROW = "return document.scrollingElement.scrollWidth <= innerWidth"
 

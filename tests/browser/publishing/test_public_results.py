@@ -50,7 +50,7 @@ def test_a_visitor_follows_the_closed_survey_to_its_results(
     chromium: Browser, live: LiveApplication, size: str
 ) -> None:
     viewport = SIZES[size]
-    # Only the results themselves are in English in every survey.
+    # The page is in the survey's language; only the results themselves are always in English.
     studies = [
         (make_study(), "after the survey has closed", "no longer shown"),
         (make_arabic(), "بعد إغلاق الاستبيان", "لم تعد هذه النتائج معروضة"),

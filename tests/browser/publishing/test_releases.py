@@ -168,7 +168,7 @@ def protect_and_open(study: Study, clock: Clock) -> None:
 
 
 def collect(chromium: Browser, study: Study, clock: Clock) -> None:
-    """One person answers in a browser, the others as the simulation sends them."""
+    """Answer once in a browser; let the simulation send the reports of all other people."""
     context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
     context.add_init_script(HASTE)
     page = context.new_page()
@@ -221,7 +221,7 @@ def publish_table(study: Study) -> None:
 
 
 def charge_nothing_that_was_not_priced(page: Page) -> None:
-    """Publish sends the form as it is; a choice other than the priced one is not charged."""
+    """Press Publish with a choice other than the priced one; nothing is charged."""
     page.get_by_label(TIRED).uncheck()
     page.get_by_role("button", name="Publish (spends 1.00)").click()
     expect(page.locator(".error-summary")).to_contain_text("You changed the choice")
@@ -267,7 +267,7 @@ def count_reports(study: Study) -> None:
 
 
 def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
-    """Nothing is public on the day of the release; the next day, a visitor reads the release."""
+    """Find nothing public on the day of the release, and read the release the next day."""
     context = chromium.new_context(viewport=DESK)  # type: ignore[arg-type]
     page = context.new_page()
     address = f"{study.live.url}/s/{study.survey.slug}/results"
@@ -293,7 +293,7 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
 
 
 def refuse_more(study: Study, left_open: Page) -> None:
-    """The cap is spent. A page that was opened earlier still has its button."""
+    """Try to publish when the cap is spent; a page that was opened earlier still has its button."""
     left_open.get_by_role("button", name="Publish (spends 0.25)").click()
     expect(left_open.locator(".error-summary")).to_contain_text("nothing was charged.")
     expect(left_open.locator("#obstacle")).to_contain_text("The whole cap is spent")

@@ -1,4 +1,4 @@
-"""The settings of a draft in Chromium: five short pages, and a cap that shows where it applies."""
+"""The settings of a draft in Chromium: five short pages; the cap is shown only where it applies."""
 
 from __future__ import annotations
 

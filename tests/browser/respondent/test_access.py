@@ -34,7 +34,7 @@ from tests.support.browser.visit import (
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 Look = Callable[[str], None]
-# Elements that overflow the window or their box, or are cut off. Tables may be scrolled.
+# Finds elements that overflow the window or their box, or are cut off. Tables may be scrolled.
 FIND_MISFITS = """() => {
     const root = document.scrollingElement;
     const misfits = root.scrollWidth > root.clientWidth ? [`page: ${root.scrollWidth} px`] : [];
@@ -50,7 +50,7 @@ FIND_MISFITS = """() => {
     }
     return misfits;
 }"""
-# WCAG 2.2, 1.4.12
+# Applies the text spacing of WCAG 2.2, 1.4.12.
 SPACE_OUT = """() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(`
@@ -59,8 +59,8 @@ SPACE_OUT = """() => {
       p { margin-block-end: 2em !important; }`);
     document.adoptedStyleSheets = [sheet];
 }"""
-# The element with the focus, and the width of its outline. A row has the outline instead of its
-# input.
+# Finds the element with the focus, and the width of its outline. In a row, the outline belongs to
+# the row and not to its input.
 LOOK_AT_FOCUS = """() => {
     const one = document.activeElement;
     const shown = one.closest(".choice") ?? one;
@@ -441,7 +441,7 @@ def test_every_step_has_the_same_structure(
             for step, text in titles.items()
             if step not in ("demo", "receipt") and not step.endswith("filled in")
         }
-        # Start, check and end; nine pages, of which two can be refused.
+        # Start, check and end; nine pages, two of which can be refused.
         assert len(steps) == 3 + 9 + 2
         # If people may have to leave at once, no title says how far the visit has gone.
         start = steps["start"]

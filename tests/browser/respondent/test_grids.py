@@ -56,7 +56,7 @@ def walk(page: Page, answer: str) -> int:
 
 
 def make_rows() -> Wave:
-    """Two rows that people may decline, protected differently, and the dependants of the first."""
+    """Make two rows with refusal and different protection, and two that depend on the first."""
     survey = make_survey(title="Rows", questions=())
     first = ask(survey, "Stolen?", type="yes_no", refusal=True, flips=45)
     ask(survey, "Lied?", type="yes_no", refusal=True, flips=10, together=True)

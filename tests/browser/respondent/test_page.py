@@ -58,7 +58,7 @@ def launch_unusual(*, question: dict[str, Any], manifest: dict[str, Any] | None 
 
 
 def launch_with_new_keys() -> Wave:
-    """Freeze a manifest with keys that this release does not know, as a later one may write it."""
+    """Freeze a manifest with keys that this release does not know, as a later release may."""
     survey = make_survey(questions=("Driven?", "Children?"))
     manifest = build_manifest(survey=survey, wave_number=1)
     first, second = manifest.questions

@@ -1,4 +1,4 @@
-"""How a person sees what was sent and tests the scrambling, and the page as one file."""
+"""The receipt of what was sent, the test of the scrambling, and the page as one file."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_thanks_come_with_the_help_that_the_survey_names(visitor: Visitor) -> No
     assert bottom < page.evaluate("innerHeight")
 
 
-# When the progress of the test was shown, in milliseconds from its start.
+# Notes when the progress of the test was shown, in milliseconds from the start of the test.
 NOTE_PROGRESS = """
     globalThis.steps = [];
     const { set, get } = Object.getOwnPropertyDescriptor(HTMLProgressElement.prototype, "value");
@@ -199,7 +199,7 @@ def test_the_self_test_has_a_line_for_each_way_of_scrambling(visitor: Visitor) -
     questions = page.locator("#counts > dl > div").evaluate_all(
         "(rows) => rows.map((row) => [...row.querySelectorAll('dt')].map((one) => one.innerText))"
     )
-    # With 3, 2, 4 and 5 codes; "select several" is scrambled in two ways.
+    # These questions have 3, 2, 4 and 5 codes; "select several" is scrambled in two ways.
     assert questions == [[MOVED, THINGS, PAID], [THINGS], [LONELY, HOURS], [TIRED]]
     tested = {(row[0], row[1]) for row in read_counts(page)}
     assert tested == {(k, truth) for k in (2, 3, 4, 5) for truth in range(k)}
@@ -273,7 +273,7 @@ def read_picture(page: Page) -> set[str]:
 
 
 def write_picture(code: str, mask: int) -> set[str]:
-    """Return the places where the standard puts them: four light modules are around the symbol."""
+    """Return the places of the dark modules by the standard, with a margin of four light ones."""
     rows = enumerate(draw_symbol(code, mask), start=4)
     return {f"{x} {y}" for y, row in rows for x, is_dark in enumerate(row, start=4) if is_dark}
 

@@ -21,7 +21,7 @@ LONG = {
     "en": ("I do not agree with this sentence at all", "I agree with every word of this sentence"),
     "ar": ("لا أوافق على هذه الجملة على الإطلاق", "أوافق على كل كلمة من هذه الجملة تماما"),
 }
-# The points, and where the text for each end can be seen.
+# Measures the points, and where the text for each end can be seen.
 MEASURE = """() => {
     const edges = ({ left, right, top, bottom }) => ({ left, right, top, bottom });
     const measureText = (element) => {

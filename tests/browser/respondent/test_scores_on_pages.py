@@ -1,4 +1,4 @@
-"""Scores on the respondent's page: items share a page; one code is sent, but no item."""
+"""Scores on the respondent's page: items share a page; one code is sent, but no item's answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fill(page: Page, *answers: str) -> None:
 
 
 def told(page: Page) -> list[str]:
-    """The answers on the check page: the score first, then every item."""
+    """Return the answers on the check page: the score first, then every item."""
     return [
         " ".join(one.split())
         for one in page.locator("dl.checks dd:first-of-type").all_inner_texts()

@@ -1,4 +1,4 @@
-"""Whatever the network does: one envelope, identical bytes at every attempt, one report."""
+"""Whatever the network does: one envelope, identical bytes at every retry, one report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgeme
 from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import make_launched_survey
 
-# Every release has stored it in this way: under the hash of the manifest.
+# Every release has stored the envelope in this way, under the hash of the manifest.
 KEEP = """(envelope) => new Promise((resolve, reject) => {
     const opening = indexedDB.open("murmur", 1);
     opening.onsuccess = () => {
@@ -150,7 +150,7 @@ def test_the_browser_waits_as_long_as_the_server_asks(visitor: Visitor, code: in
     assert len(set(visitor.bodies())) == 1
 
 
-# The draws after the report was first sent, and how long the page intends to wait.
+# Fixes the draws after the report was first sent, and notes how long the page intends to wait.
 DRAWS_AND_WAITS = """
 const draw = crypto.getRandomValues.bind(crypto), send = fetch, later = setTimeout;
 window.waits = [];
@@ -241,7 +241,7 @@ def test_a_refusal_is_final_and_explained(
     page.wait_for_timeout(1800)
     assert len(visitor.bodies()) == 1
     assert page.get_by_role("button").count() == 0
-    # A code that was refused because of its circumstances is kept and never drawn again.
+    # A code that is refused for reasons outside of the code is kept and never drawn again.
     envelope = kept(page)[0]
     assert envelope == {"over": left} if left else envelope["symbols"]
 
@@ -326,7 +326,7 @@ def test_hanging_storage_is_replaced_by_memory(visitor: Visitor) -> None:
 
 
 def test_a_report_sent_too_early_keeps_its_code_and_can_be_retried(visitor: Visitor) -> None:
-    opens_at = timezone.now() + timedelta(seconds=1)  # others never open later
+    opens_at = timezone.now() + timedelta(seconds=1)  # only such surveys can be early
     wave = make_launched_survey(opens_at=opens_at)
     time.sleep(1)
     page = visitor.open(wave)

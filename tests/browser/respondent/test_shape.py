@@ -45,7 +45,7 @@ from tests.support.browser.visit import (
 from tests.support.factories import make_survey, open_survey
 
 SYMBOLS = re.compile(r'"symbols": ?"[A-Za-z0-9_~-]+"')
-# Counts the calls of the browser's generator, with the size of each.
+# Notes each call to the browser's generator, with its size.
 COUNT_DRAWS = """
     const original = Crypto.prototype.getRandomValues;
     globalThis.drawn = [];
@@ -84,7 +84,7 @@ WAYS: dict[str, list[list[str]]] = {
 @dataclass
 class Trace:
     before: list[str]  # addresses requested before Submit
-    after: list[dict[str, Any]]  # requests after it
+    after: list[dict[str, Any]]  # requests made after Submit
     kept: Any  # what the browser stores at the end
     drawn: list[int]
     symbols: str
@@ -140,7 +140,7 @@ def make_small_survey() -> Wave:
 
 
 def choose_all_answers() -> Iterator[dict[str, list[str]]]:
-    """Return all combinations; pages that are not asked on a path are left out."""
+    """Yield all combinations of answers; pages that are not asked on a path are left out."""
     paths = (
         [MOVED, *([PAID, THINGS] if moved == ["Yes"] else []), TIRED, HOURS, LONELY]
         for moved in SMALL[MOVED]
@@ -156,7 +156,7 @@ def choose_all_answers() -> Iterator[dict[str, list[str]]]:
 
 
 def choose_ways() -> Iterator[dict[str, list[str]]]:
-    """Return every answer to every question, on every path that leads to it."""
+    """Yield every answer to every question, on every path that leads to the question."""
     for moved, visits in zip(WAYS[MOVED], (len(WAYS[THINGS]), 7, 7), strict=True):
         for number in range(visits):
             way = {text: ways[number % len(ways)] for text, ways in WAYS.items()}
@@ -200,14 +200,15 @@ def test_all_visits_to_a_branching_survey_look_the_same(
     wave = make_branching_survey()
     walks = [lambda page, way=way: page.evaluate(WALK, way) for way in choose_ways()]
     traces = trace_visits(chromium, live, wave, walks)
-    # The id; then u and v of nine symbols, and the rounding of the number.
+    # These are the id, then u and v of nine symbols, and the rounding of the number.
     assert traces[0].drawn == [32, *[4] * (2 * 9 + 1)]
     assert_alike(traces)
     assert all(len(trace.symbols) == 10 for trace in traces)
     assert len({trace.symbols for trace in traces}) > 10
 
 
-# Without --long, every seventh: 7 divides neither 10 nor 12, so all branches still occur.
+# Without --long, every seventh combination is tested. All branches still occur, because 7 divides
+# neither 10 nor 12.
 @pytest.mark.parametrize("which", ["sevenths", pytest.param("others", marks=pytest.mark.long)])
 def test_all_answers_to_a_branching_survey_look_the_same(
     chromium: Browser, live: LiveApplication, which: str
@@ -215,7 +216,7 @@ def test_all_answers_to_a_branching_survey_look_the_same(
     """This tests combinations of the answers to six questions of all scrambled types."""
     wave = make_small_survey()
     vectors = list(choose_all_answers())
-    # Moved: 2 × 4 answers to its two dependent pages; then 2 × 2 × 3 to the other pages.
+    # If moved, there are 2 × 4 answers to two more pages; the other pages have 2 × 2 × 3 answers.
     assert len(vectors) == (8 + 1 + 1) * 12
     sevenths = vectors[::7]
     vectors = sevenths if which == "sevenths" else [one for one in vectors if one not in sevenths]
@@ -223,7 +224,7 @@ def test_all_answers_to_a_branching_survey_look_the_same(
         lambda page, answers=answers: page.evaluate(WALK, AGREED | answers) for answers in vectors
     ]
     traces = trace_visits(chromium, live, wave, walks)
-    # The id; then u and v of eight symbols, and the rounding of the number.
+    # These are the id, then u and v of eight symbols, and the rounding of the number.
     assert traces[0].drawn == [32, *[4] * (2 * 8 + 1)]
     assert_alike(traces)
     assert 3 * len({trace.symbols for trace in traces}) > len(traces)
@@ -250,11 +251,11 @@ WALK_SCALES = """(way) => {
 
 
 def test_all_answers_to_scales_look_the_same(chromium: Browser, live: LiveApplication) -> None:
-    """Totals at both ends and declining; each band, with and without its dependants."""
+    """Test totals at both ends, declining, and each band with and without its dependants."""
     ways = ([0, 0, 0, 0], [2, 2, 1, 2], [3, 1, 1, 1], [1, 0, 2, 1])
     walks = [lambda page, way=way: page.evaluate(WALK_SCALES, way) for way in ways]
     traces = trace_visits(chromium, live, make_scales(), walks)
-    # The id; then u and v of four symbols, and the rounding of the total.
+    # These are the id, then u and v of four symbols, and the rounding of the total.
     assert traces[0].drawn == [32, *[4] * (2 * 4 + 1)]
     assert_alike(traces)
 

@@ -12,11 +12,11 @@ from scripts.benchmarks.grounds.opening import count_words, measure_opening
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import Visitor, visiting
 
-# Words up to Start, including the author's; characters for Chinese.
+# The most words up to Start, including the author's; in Chinese, characters count.
 MOST_WORDS = {"mine": 120, "one": 70}
 MOST_SIGNS = {"mine": 200, "one": 110}
 SCREEN = 844  # pixels
-# The families and sizes of all visible text, and the colours of everything but the picture.
+# Reads the families and sizes of all visible text, and the colours of everything but the picture.
 READ_TYPE = """() => {
     const found = { families: {}, sizes: {}, oranges: [] };
     const orange = getComputedStyle(document.querySelector("figure g") ?? document.body).stroke;
@@ -32,7 +32,7 @@ READ_TYPE = """() => {
     }
     return found;
 }"""
-# The height between each part above Start and the next one, and the size of the lines.
+# Measures the space between each part above Start and the next one, and the size of the lines.
 MEASURE_GAPS = """() => {
     const parts = [...document.querySelectorAll(
       "main > h1, main > .facts, main > .lead, .told > div, figure, main > .but")];
@@ -48,7 +48,7 @@ MEASURE_GAPS = """() => {
 
 @pytest.mark.parametrize(
     "language",
-    # German words are the longest, and Chinese ones are counted differently.
+    # German has the longest words, and Chinese words are counted differently.
     [
         one if one in ("de", "zh-hans") else pytest.param(one, marks=pytest.mark.long)
         for one in LANGUAGES

@@ -213,7 +213,8 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
         )
         assert yes + no == 100
         shares.append(yes if name == "Yes" else no)
-    # Of 2,000 codes, 88 of 100 stay, within 4.9 standard deviations; one run in a million fails.
+    # In 2,000 draws, 88 of 100 codes stay, within 4.9 standard deviations; one run in a million
+    # fails by chance.
     assert abs(sum(shares) - 1760) < 4.9 * (2000 * 0.88 * 0.12) ** 0.5
     assert len(visitor.requests) == before
     assert kept(page) == []
@@ -255,7 +256,7 @@ def test_a_translation_read_from_right_to_left_is_the_same_survey(visitor: Visit
 def test_frozen_words_that_swap_yes_and_no_change_nothing(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older releases froze Murmur's own answers among the author's, who could translate them."""
+    """Older releases froze Murmur's own answers with the author's, who could translate both."""
 
     def write_swapped(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
         return write_words(manifest, texts=texts)[:-1] + ',"Yes":"لا","No":"نعم"}'

@@ -44,8 +44,8 @@ LONG_WAY: dict[str, Do] = {
 }
 
 
-# The names of the questions; the class that makes the mark, and the word for the strength, which
-# come first; and the sentence.
+# Reads the names of the questions, then the class that draws the mark, the word for the strength,
+# and the sentence.
 READ_ODDS = """(blocks) => blocks.map((one) => [one.dataset.names,
     one.firstElementChild.className, one.firstElementChild.textContent,
     one.querySelector("p")?.textContent ?? ""])"""
@@ -149,7 +149,7 @@ def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: V
     told: set[str] = set()
     for text, [[mark, word, sentence]] in seen.items():
         full = said[names[text]]
-        # The sentence is shown once.
+        # Each sentence is shown once.
         assert [mark, word, sentence] == [*full[:2], "" if full[2] in told else full[2]]
         told.add(full[2])
 
@@ -405,5 +405,5 @@ def test_the_first_line_of_a_text_is_its_heading_if_it_stands_apart(
         press(page, "No")
     assert heading(page) == title
     assert page.locator(".intro").inner_text() == body.strip()
-    # Murmur's own words are in the page's language, an author's in theirs.
+    # Murmur's own words are in the page's language; the author's words keep their own language.
     assert page.locator("h1 [lang]").count() == (title == "Help")

@@ -15,7 +15,7 @@ WORD = re.compile(r"[^\W\d_]")
 NUMBER = re.compile(r"\d[\d,.]*")
 MOST_WORDS = 40
 NUMBERS, NUMBERS_A_FIGURE = 2, 3
-# Pixels of a block and of each of its options.
+# The greatest height of a block, and of each of its options, in pixels.
 HEIGHT, HEIGHT_AN_OPTION = 160, 28
 PHONE_FACTOR = 2
 # The visible text, except that of the question, its options and the ends of its scale.

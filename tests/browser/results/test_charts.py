@@ -21,7 +21,7 @@ from tests.support.fielding import field, process, send_people
 from tests.support.files.charts import make_file
 
 LONG = "A long option about what people did on the way home after the party, " * 4 + "or not at all"
-# Boxes of texts that touch or cover another one, or that reach beyond the picture.
+# Finds boxes of text that touch or cover another box, or that reach beyond the picture.
 FIND_OVERLAPS = """() => {
     const svg = document.querySelector("svg");
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
@@ -97,7 +97,7 @@ def test_without_a_worker_and_without_scripts_the_page_says_so_and_the_file_come
 
 @pytest.fixture
 def wordy(live: LiveApplication) -> Survey:
-    """Make a survey of long texts, also in letters that are not Latin."""
+    """Make a survey with long texts, some of them in letters that are not Latin."""
     survey = make_survey(title="Wordy", questions=(), flips=5, cap=400)
     options = [
         f"{LONG}"[:300],

@@ -1,4 +1,4 @@
-"""In Chromium, a claim about a declared group, from form to verdict."""
+"""A claim about a declared group in Chromium, from the form to the verdict of the sealed half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people agree to before the first question: asked on the device, never kept or sent."""
+"""Consent and age before the first question: asked on the device, never kept or sent."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.support.factories import make_launched_survey, make_survey, open_surv
 from tests.support.six_languages import HAPPENED
 
 TOO_LOW = 399  # pixels
-# Whether the header covers the element with the focus, or the row that it is in.
+# Returns whether the header covers the element with the focus, or the row that contains it.
 LOOK_AT_FOCUS = """() => {
     const one = document.activeElement;
     const header = document.querySelector("header");
@@ -28,7 +28,7 @@ LOOK_AT_FOCUS = """() => {
 
 
 def make_long_survey(language: str) -> Wave:
-    """Make a survey whose pages are all higher than a phone."""
+    """Make a survey whose pages are all longer than the screen of a phone."""
     settings: dict[str, Any] = {"quick_exit": True, "coins": True, "language": language}
     texts: dict[str, Any] = {"introduction": "About you.\n" * 20, "consent": "I was told.\n" * 30}
     survey = make_survey(questions=(), **texts, **settings)

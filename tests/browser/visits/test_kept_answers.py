@@ -35,7 +35,7 @@ def answer_first(visitor: Visitor, wave: Wave, ending: str = "/en") -> Page:
 
 
 def refuse_to_leave(page: Page) -> list[str]:
-    """Whenever the browser asks, stay on the page; return what it asked."""
+    """Stay on the page whenever the browser asks; return a list of its questions."""
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:

@@ -228,7 +228,7 @@ FEW = [open_all_of_a_question, make_an_error, hold, open_the_receipt, check_and_
 def test_after_leaving_from_any_state_neither_back_nor_forward_opens_the_survey(
     visitor: Visitor, consent: str, states: list[Callable[[Page], None]]
 ) -> None:
-    neutral = f"{visitor.url}/healthz"  # tests cannot replace the page behind an address here
+    neutral = f"{visitor.url}/healthz"  # a real page, because tests cannot replace a page here
     with override_settings(EXIT_URL=neutral):
         for prepare in states:
             page = visitor.open(make_launched_survey(title="Drugs at work", consent=consent))
@@ -428,7 +428,7 @@ def test_the_answers_can_be_hidden_while_they_are_checked(visitor: Visitor) -> N
     rows = page.locator("dl.checks")
     expect(rows).to_be_visible()
     press(page, "Hide my answers")
-    # Which questions were asked can show an answer, too.
+    # The choice of questions that were asked can also show an answer.
     expect(rows).to_be_hidden()
     assert "Driven" not in page.locator("main").inner_text()
     expect(page.get_by_role("button", name="Show my answers")).to_be_focused()

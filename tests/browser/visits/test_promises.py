@@ -1,4 +1,4 @@
-"""The start page's sentences about a visit agree with a recording of it, in both directions.
+"""The start page's sentences about a visit agree with a recording of a visit, in both directions.
 
 A new sentence about what is not hidden fails until a check here covers it.
 """

@@ -11,7 +11,7 @@ from tests.support.browser.visit import visiting
 from tests.support.six_languages import make_survey_in_six_languages
 
 TWICE = "document.documentElement.style.fontSize = '200%'"
-# The box of Exit after scrolling down, and how much of the screen its bar takes there.
+# Measures the box of Exit after scrolling down, and how much of the screen its bar then takes.
 MEASURE = """() => {
     scrollTo(0, 1e6);
     const { top, right, bottom, left } = document.getElementById("exit").getBoundingClientRect();
@@ -23,7 +23,7 @@ MEASURE = """() => {
       sideways: document.scrollingElement.scrollWidth > innerWidth,
     };
 }"""
-# The lowest line of the label, and where Start begins, on the screen where Start appears.
+# Finds the lowest line of the label, and where Start begins, on the screen where Start appears.
 LINES = """() => {
     const start = document.getElementById("start");
     start.scrollIntoView({ block: "end" });

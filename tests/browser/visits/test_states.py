@@ -1,4 +1,4 @@
-"""Every state of a visit besides questions, with everything unfolded: axe, and Exit in reach."""
+"""Every state of a visit besides questions, with everything unfolded, passes axe and has Exit."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ ANSWERS = {
     PAID: choose("I"),
     GROUP: choose("In a town"),
 }
-# What the person has chosen or typed on the page that is shown, or the rows of the check page.
+# Reads what the person has chosen or typed on the page that is shown, or the check page's rows.
 READ_STATE = """() => [...document.querySelectorAll("main :is(input, button), dl.checks > div")]
     .map((one) => one.type === "text" ? one.value
       : one.type === "button" ? one.ariaPressed === "true" : (one.checked ?? one.innerText))"""
 
-# Texts that a person can open on the screen, but that are missing on paper or do not fit there.
+# Finds texts that a person can open on the screen, but that are missing or do not fit on paper.
 FIND_UNPRINTED = """() => {
     const isMeant = (one) => !one.closest("[hidden], .visually-hidden, noscript, .late, .begin");
     const isPrinted = (one) => {

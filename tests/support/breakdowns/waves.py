@@ -33,7 +33,7 @@ MINIMUM = 50
 def make_grouped_survey(
     *, groups: Sequence[str] = GROUPS, drawn: int | None = None, **settings: object
 ) -> Survey:
-    """Make a survey: groups as q1, every type of question, and a rule on a scrambled answer."""
+    """Make a survey with groups as q1, every type of question, and a rule on a scrambled answer."""
     types = Question.Type
     settings = {"display_minimum": MINIMUM, **settings}
     survey = make_survey(questions=(), drawn=drawn, **settings)  # type: ignore[arg-type]

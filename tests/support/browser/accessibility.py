@@ -10,8 +10,8 @@ from playwright.sync_api import Error, Page
 from tests.support.browser.researcher import DESK, PHONE
 
 _AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
-# Best practices also count, but not level AAA or experiments that guess from appearance (a small
-# line above a heading is not a heading).
+# Best practices also count, but not level AAA or experimental rules that guess from appearance (a
+# small line above a heading is not a heading).
 _RUN_AXE = """async (tag) => {
     const isOut = (tag) => tag === "wcag2aaa" || tag === "experimental";
     const rules = axe.getRules(tag).filter(({ tags }) => !tags.some(isOut));
@@ -42,14 +42,14 @@ LOOK_AT_EXIT = """() => {
 
 
 def find_violations(page: Page, *, in_dark: bool = True) -> list[str]:
-    """Run axe in light and, as only the colours differ, its rules about colours in dark."""
+    """Run axe in light mode, and in dark mode, where only colours differ, its rules about them."""
     found = _run_axe(page)
     if not in_dark:
         return found
-    # Colours that change slowly would be judged on the way.
+    # Without reduced motion, axe would judge colours while they change.
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     found += [f"dark: {one}" for one in _run_axe(page, "cat.color")]
-    page.emulate_media(color_scheme="light")  # and slow changes stay off
+    page.emulate_media(color_scheme="light")  # motion stays reduced
     return found
 
 

@@ -15,7 +15,7 @@ from tests.support.factories import make_survey, open_survey
 
 REFUSED = "Prefer not to say"
 NONE = "None of these"
-# The text of each page, and the type of what is done there.
+# The text of each page, and the type of an action on a page.
 MOVED = "Have you moved house?"
 THINGS = "What did you leave behind?"
 LONELY = "Were you lonely?"
@@ -73,7 +73,7 @@ def type_in(text: str) -> Do:
 
 
 def walk_through(page: Page, answers: dict[str, Do]) -> list[str]:
-    """Walk from the opening to the check; return the headings on the way."""
+    """Walk from the start page to the check; return the headings on the way."""
     press(page, "Start")
     seen: list[str] = []
     while True:

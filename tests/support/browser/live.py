@@ -43,7 +43,7 @@ class LiveApplication:
 
 @pytest.fixture(scope="session")
 def live_server_process(django_db_setup: None, static_files: None) -> Iterator[LiveApplication]:
-    """Run the application by uvicorn in a thread, once for all tests."""
+    """Run the application with uvicorn in a thread, once for all tests."""
     from config.protocol import Protocol
 
     listener = socket.create_server(("127.0.0.1", 0))
@@ -70,5 +70,5 @@ def live_server_process(django_db_setup: None, static_files: None) -> Iterator[L
 
 @pytest.fixture
 def live(live_server_process: LiveApplication, transactional_db: None) -> LiveApplication:
-    """The application, with an empty database for this test."""
+    """Return the application, with an empty database for this test."""
     return live_server_process

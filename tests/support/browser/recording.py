@@ -20,7 +20,7 @@ class Recording:
     sent: list[Request]  # without the icon, which browsers fetch at any time
     sent_before_start: int
     told: str  # all text before Start, with everything open
-    shows: list[str]  # its sentences about what is not hidden
+    shows: list[str]  # the label's sentences about what is not hidden
     pages: list[str]  # the headings of all pages with questions
     check: str  # the rows on which the answers are checked
     kept: Mapping[str, Any]  # what DUMP finds after the code was sent
@@ -71,7 +71,7 @@ def _squeeze(text: str) -> str:
 
 
 def without_icon(requests: list[Request]) -> list[Request]:
-    """Leave out the browser's own request for the icon, which comes at any time, from its cache."""
+    """Leave out the browser's own request for the icon, which may come at any time."""
     return [
         request
         for request in requests

@@ -22,11 +22,11 @@ def submit(page: Page) -> None:
 
 
 def refuse(route: Route, code: int, **headers: str) -> None:
-    """Refuse as the intake does, with one of its problems."""
+    """Refuse a report with one of the intake's problems."""
     route.fulfill(status=code, headers=headers, body='{"type": "/problems/any"}')
 
 
 def lose_acknowledgement(route: Route) -> None:
-    """Let the server commit, then cut the connection."""
+    """Let the server commit a report, then cut the connection before its acknowledgement."""
     assert route.fetch().status in (200, 201)
     route.abort()

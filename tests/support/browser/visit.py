@@ -39,8 +39,8 @@ FIXED_RANDOMNESS = """
       return array;
     };
 """
-# A page ignores a tap that follows another too soon; people take seconds between taps, tests take
-# milliseconds.
+# A page ignores a tap that follows another tap too soon. People take seconds between taps, and
+# tests take milliseconds.
 HASTE = """
     const { get } = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp");
     Object.defineProperty(Event.prototype, "timeStamp", {
@@ -112,7 +112,7 @@ def one_chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def chromium(one_chromium: Browser) -> Iterator[Browser]:
-    """Chromium without any profile: contexts that a test opens are profiles, and end with it."""
+    """Run Chromium without a profile; each context that a test opens is one, and ends with it."""
     yield one_chromium
     for context in one_chromium.contexts:
         context.close()
@@ -174,7 +174,7 @@ def answer_page(page: Page, act: Callable[[Page], object]) -> None:
 
 
 def go_back(page: Page, times: int = 1) -> None:
-    """Go back in the browser; without a key press before each further step, it leaves the page."""
+    """Go back in the browser, with a key press before each further step to stay on the page."""
     page.go_back()
     for _ in range(times - 1):
         page.keyboard.press("F8")
@@ -183,7 +183,7 @@ def go_back(page: Page, times: int = 1) -> None:
 
 
 def answer(page: Page, choices: Sequence[str]) -> None:
-    """Go from the opening to the page where everything is checked before sending."""
+    """Go from the start page to the page on which the answers are checked before sending."""
     press(page, "Start")
     for choice in choices:
         press(page, choice)

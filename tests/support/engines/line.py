@@ -37,7 +37,7 @@ class Request:
 
 @dataclass
 class Line:
-    """Murmur at `url`, through which this browser reaches it."""
+    """A proxy at `url`, through which this browser reaches Murmur."""
 
     url: str
     requests: list[Request] = field(default_factory=list)
@@ -104,8 +104,8 @@ class Line:
                 writer.transport.abort()
                 return
             # The connection is noted before the server replies, because the line may end or be cut
-            # before that. It stays noted, because a closed connection stays open until its last
-            # bytes are read.
+            # before the reply. It stays noted after it was closed, because its socket stays open
+            # until the last bytes are read.
             self._connections.add(writer.transport)
             inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
             self._connections.add(outer.transport)
@@ -124,7 +124,7 @@ class Line:
         for _ in range(100):
             is_alone = len(asyncio.all_tasks()) == 1  # no connection is being carried or accepted
             self._drop_all()
-            await asyncio.sleep(0.1)  # until the connections have noticed
+            await asyncio.sleep(0.1)  # until all connections have ended
             if is_alone:
                 break
 
@@ -180,7 +180,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @pytest.fixture
 def line(live: LiveApplication) -> Iterator[Line]:
-    """A working line to a Murmur with an empty database."""
+    """Provide a working line to a Murmur with an empty database."""
     port = free_port()
     line = Line(url=f"http://localhost:{port}")
     live.application.around = line.wrap

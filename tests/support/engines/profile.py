@@ -1,7 +1,7 @@
 """Finds texts in everything that a browser stored in its profile, even if compressed.
 
-Firefox packs the values of its database in a different way (Snappy), which leaves ids as they are,
-but not texts with repetitions.
+Firefox compresses the values of its database with Snappy, which leaves ids readable, but not texts
+with repetitions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a person does in a browser tab, with the same functions for every engine."""
+"""The actions of a person in a browser tab, with the same functions for every engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ const find = {
 };
 return find[kind]()[0] ?? null;
 """
-# Clicks closer together are a double click, whose second half a new page ignores.
+# Two clicks that are closer together are a double click, and a new page ignores the second click.
 DOUBLE_CLICK_SECONDS = 0.6
 KEYS = {
     "Tab": "\ue004", "Enter": "\ue007", "Shift": "\ue008", "Escape": "\ue00c", "Space": " ",
@@ -38,7 +38,7 @@ class Tab:
     def __init__(self, transport: Transport, *, engine: str, folder: Path) -> None:
         self._transport = transport
         self.engine = engine
-        self._folder = folder  # its profile, in which downloads end up
+        self._folder = folder  # the profile, in which downloads are stored
         self._clicked = 0.0  # the time of the last click
 
     def call(self, command: str, parameters: dict[str, Any] | None = None) -> Any:
@@ -85,7 +85,7 @@ class Tab:
         return found[0]
 
     def read(self, css: str) -> str:
-        """Return the visible text of the first element, "" if there is none."""
+        """Return the visible text of the first element, or "" if there is no such element."""
         text = "return document.querySelector(arguments[0])?.innerText ?? ''"
         return " ".join(str(self.run(text, css)).split())
 
@@ -109,7 +109,7 @@ class Tab:
             return False
 
     def wait_for(self, text: str, css: str = "main", *, seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait until the text is seen."""
+        """Wait until the text is visible."""
         seen = "document.querySelector(arguments[1])?.innerText.includes(arguments[0])"
         self.wait(seen, text, css, seconds=seconds)
 
@@ -135,7 +135,7 @@ class Tab:
         self._click("css", css)
 
     def tick(self, css: str) -> None:
-        """Click an input until it is ticked: WebKit can lose a click just after a page has come."""
+        """Click an input until it is ticked: WebKit can lose a click just after a page loads."""
         for _ in range(3):
             self.click(css)
             if self.run("return document.querySelector(arguments[0]).checked", css):
@@ -188,7 +188,7 @@ class Tab:
         return str(self.call("GetWindowHandle"))
 
     def open_tab(self) -> str:
-        """Open another tab of the same profile and go there; return its name."""
+        """Open another tab of the same profile and switch to it; return its name."""
         found: dict[str, str] = self.call("NewWindow", {"type": "tab"})
         self.switch(found["handle"])
         return found["handle"]
@@ -197,6 +197,6 @@ class Tab:
         self.call("SwitchToWindow", {"handle": handle})
 
     def take_picture(self, path: Path) -> None:
-        # WebKit takes a picture of what it last drew.
+        # A picture by WebKit shows what it last drew.
         self.wait_for_result("await new Promise((done) => setTimeout(done, 400))")
         path.write_bytes(base64.b64decode(self.call("TakeScreenshot", {"full": False})))

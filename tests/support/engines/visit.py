@@ -23,7 +23,7 @@ from tests.support.engines.tab import Tab
 CHECK = "Check your answers"
 SENT = "Your code was sent."
 TYPED = "input:not([name])"
-# What is chosen on each page of `make_branching_survey`; a number is typed.
+# The answers chosen on each page of `make_branching_survey`; a number is typed.
 ANSWERS: Mapping[str, Sequence[str]] = {
     MOVED: ["Yes"],
     "Please read": [],

@@ -17,7 +17,7 @@ from scripts.stack.stack import wait_for_port
 # Several times the time limit of a script, which WebKit exceeds once or twice on a busy machine.
 PATIENCE_SECONDS = 90.0
 SCRIPT_SECONDS = 20
-# How the protocol marks an element in JSON.
+# The protocol marks an element in JSON with this key.
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 # The path of each command over HTTP; its name is the one that Marionette uses.
 COMMANDS = {

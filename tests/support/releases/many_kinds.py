@@ -13,7 +13,7 @@ from tests.support.releases.stored import finish, plan, store, store_table
 
 
 def make_released(*languages: str) -> Wave:
-    """Release tables of many kinds, one with too few people, and one release of each other kind."""
+    """Make table releases of many kinds, one with too few people, and one of each other kind."""
     survey = make_survey(
         title="Working at night",
         publication=Publication.PROTECTED,

@@ -78,7 +78,7 @@ def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, l
 
 
 def store(release: Release, wave: Wave, *, public_from: date | None = None) -> Release:
-    """Store and charge a release, requested earlier; without a day, readers see it today."""
+    """Store and charge a release requested the day before `public_from` (by default, today)."""
     manifest = wave.description
     ledger, _ = ReleaseLedger.objects.get_or_create(
         wave=wave,

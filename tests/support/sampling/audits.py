@@ -1,4 +1,4 @@
-"""Measuring the loss of a mechanism from draws on two neighbouring tables."""
+"""Measurements of the loss of a mechanism from draws on two neighbouring tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from privacy.central.audit import audited_epsilon
 
 RUNS = 100_000
-# Each measured loss is above the true one with probability at most 2e-8. Fewer than fifty of them,
-# with draws that cannot be seeded, therefore fail by chance less than once in a million runs.
+# Each measured loss is above the true loss with probability at most 2e-8. The tests measure fewer
+# than fifty losses, from draws that cannot be seeded, so chance makes them fail in less than one of
+# a million runs.
 LEVEL = 1 - 1e-8
 
 

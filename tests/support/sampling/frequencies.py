@@ -1,4 +1,4 @@
-"""Whether drawn values fit exact probabilities."""
+"""A test of whether drawn values fit exact probabilities."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exact draws of noise and choices with whole numbers only, from a source that can be seeded.
 
-This reaches the same distributions without code from OpenDP, which cannot be seeded. It is for
-tests only: nothing here is meant to protect anyone.
+The sampler has the same distributions as OpenDP, which cannot be seeded, but shares no code with
+it. It is for tests only: nothing here is meant to protect anyone.
 
 Canonne, C., Kamath, G. and Steinke, T. (2020), The discrete Gaussian for differential privacy,
 NeurIPS, algorithms 1 to 3; McKenna, R. and Sheldon, D. (2020), Permute-and-flip, algorithm 1.

@@ -54,7 +54,7 @@ SEARCHED_POSTGRESQL = {"files/postgresql.log"}
 
 @dataclass
 class Site:
-    """One Murmur and its database, with all rights."""
+    """One Murmur and its database, to which the test has all rights."""
 
     stack: Stack
     server: Server | None
@@ -114,7 +114,7 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
                 "MURMUR_SWEEP_SECONDS": "1",
                 "MURMUR_PURGE_SECONDS": "1",
                 "MURMUR_BEHIND_PROXY": "true",
-                # On a busy machine Valkey may answer late; then one limit holds for everyone.
+                # On a busy machine, Valkey may answer late; one limit then holds for everyone.
                 "MURMUR_REPORTS_PER_SECOND": "100000",
                 "TMPDIR": str(var / "tmp"),
                 **settings,
@@ -218,7 +218,7 @@ def test_a_leaky_build_is_detected(vendor: str, tmp_path: Path, assets: Path) ->
         crowd = site.field(runs=1, each=300)
         site.wait_until_sealed(300, purged=False)
         if site.server is not None:
-            site.server.run("CHECKPOINT")  # as erasing does
+            site.server.run("CHECKPOINT")  # as Murmur does when it erases reports
         copy_files(folder, stack=site.stack, server=site.server)
         copy_contents(folder, stack=site.stack, server=site.server)
     crowd.write_canaries(folder)

@@ -1,7 +1,8 @@
 """Attacks by an ordinary account that sends fake reports and reads everything.
 
-Before looks, sealing by chance and files of the whole wave, each of these attacks found every
-person with all their codes. `python -m scripts.attacks.researcher.attack` prints both.
+Before looks, sealing by chance and files of the whole wave were introduced, each of these attacks
+found every person with all their codes. `python -m scripts.attacks.researcher.attack` prints the
+results before and after.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def test_fakes_still_show_the_codes_of_people_with_whom_nobody_else_answers(k: i
 
 
 def test_fakes_in_the_groups_of_a_person_no_longer_show_their_row() -> None:
-    """Levels of few people merge, so the rows of others are among them."""
+    """Levels with few people are merged, so rows of other people also match the known groups."""
     assert tell(attack_small_groups(people=FEW)).rows == 0
 
 
@@ -117,7 +118,7 @@ def test_no_sums_of_large_groups_single_out_one_person(
 
 
 def test_enough_equations_find_every_member_of_a_group() -> None:
-    """The control: the programs can find people."""
+    """This is the control: the programs can find people."""
     assert guess_from_all_pairs().by_program > 0.99
 
 
@@ -138,7 +139,7 @@ def test_nothing_about_a_group_with_fewer_people_for_each_equation_is_shown() ->
 
 @at_both_sizes
 def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
-    """Closing by hand and paper show nobody; with C - 1 fakes, everybody can still be found."""
+    """Neither closing by hand nor paper shows anybody unless there are C - 1 fakes or more."""
     for fakes, found in ((k - 1, 0), (3 * k - 2, 0), (3 * k - 1, 1)):
         by_hand = attack_by_hand(k, fakes=fakes)
         assert (by_hand.isolated, by_hand.rows) == (found, found)
@@ -148,7 +149,7 @@ def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
 
 
 def test_no_block_of_a_random_subset_is_shown_before_the_close() -> None:
-    """Otherwise many of the blocks would change by one or two people at the close."""
+    """Otherwise, many blocks would change by only one or two people at the close."""
     assert find_smallest_move(k=10, blocks=16, people=600) is None
 
 

@@ -1,4 +1,4 @@
-"""After 100 times kill -9 of any process under load, each acknowledged report counts once.
+"""After 100 kills (kill -9) of any process under load, each acknowledged report counts once.
 
 The seed decides which process is killed; the work in progress decides when. test_storm_controls.py
 shows that the same checker catches three builds that are broken on purpose.
@@ -21,7 +21,7 @@ MISSED_SHARE = 0.2
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
-    """A server that a test may stop without affecting other tests."""
+    """Run a server that a test may stop without affecting other tests."""
     with running_postgres() as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""The kill storm's checker catches builds that lose or duplicate reports on purpose."""
+"""The kill storm's checker catches builds made on purpose to lose or duplicate reports."""
 
 from __future__ import annotations
 

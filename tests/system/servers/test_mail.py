@@ -106,7 +106,7 @@ def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
             send_reports(hanging, wave, count=40)
             wait_for(lambda known=before: hanging.tally().sealed > known, seconds=60)  # type: ignore[misc]
         assert count_waiting_mails(hanging) == len(PEOPLE)
-    # A mail that is requested later is also tried once, but no mail is retried at once.
+    # A mail that is requested later is also tried once, but no mail is retried immediately.
     silent_server.settimeout(0)
     attempts = 1
     while True:

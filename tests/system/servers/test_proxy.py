@@ -57,7 +57,7 @@ class Proxied:
             time.sleep(0.1)
 
     def manage_in_another_terminal(self, *arguments: str) -> None:
-        """Run a command that does not know the Redis servers, as next to scripts/run."""
+        """Run a command without the addresses of Redis, as in a terminal beside scripts/run."""
         unknown = ("REDIS_URL", "LIMITER_URL")
         environment = {k: v for k, v in self.stack.environment.items() if k not in unknown}
         subprocess.run(
@@ -208,7 +208,7 @@ def test_guesses_from_many_networks_slow_down_and_the_owner_signs_in(proxied: Pr
     seconds = time.monotonic() - began
     looked_at = audited(proxied, "sign-in-failed") - before
     assert looked_at == statuses.count(200)
-    # Twenty guesses at once, and then as many as fit between pauses of 1, 2, 4 … seconds.
+    # Twenty guesses are checked at once, and then one after each pause of 1, 2, 4 … seconds.
     assert 20 < looked_at <= 22 + math.log2(1 + seconds)
     # The owner's browser is known, and the mailed link makes another browser known.
     owner.send("/accounts/logout/", {})
