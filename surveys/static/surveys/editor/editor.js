@@ -1,5 +1,5 @@
 /**
- * The editor of a draft's questions on one page. The server builds every form. This script shows
+ * The editor of a draft's questions on one page. The server makes every form. This script shows
  * the chosen form, saves it while authors type, and moves, copies and deletes questions.
  *
  * @import { Outcome, Typed } from "./saving.js"
@@ -11,7 +11,7 @@ import { findPanel, parse, startSaving } from "./saving.js";
 
 const QUESTION = /\/questions\/(?:new|(\d+)\/edit)$/;
 const OFFLINE = "No connection. ";
-const REFRESH = 2000; // the wait after the last change of the list
+const REFRESH = 2000; // after the last change of the list
 
 /** @param {string} id */
 const get = (id) => document.getElementById(id);
@@ -35,14 +35,14 @@ const say = (text) => {
   if (said) said.textContent = text;
 };
 
-/** @type {string} The id of the open question's draft, or empty if no question is open. */
+/** @type {string} The id of the open question's draft, or empty if none is open. */
 let current = "";
 /** @type {string | undefined} The form of a new question, loaded in advance. */
 let blank;
 let opening = 0;
 let refreshing = 0;
 
-/** Lists the open disclosures, so that the server fills them. */
+/** The open disclosures, which the server fills. */
 const listOpen = () =>
   [...place.querySelectorAll("details[data-fold][open]")].map((one) =>
     /** @type {HTMLElement} */ (one).dataset.fold ?? ""
@@ -76,6 +76,8 @@ const setState = (text, isProblem = false) => {
   if (isProblem) say(text);
 };
 
+const failed = () => setState(`${OFFLINE}Try again.`, true);
+
 const showState = () => {
   const draft = drafts.get(current);
   const room = saving.isFull() ? " This browser has no room to keep it until then." : "";
@@ -90,7 +92,6 @@ const showState = () => {
   showUnsaved();
 };
 
-/** Lists unsaved questions that are not open. */
 const showUnsaved = () => {
   get("unsaved")?.remove();
   const waiting = [...drafts.values()].filter((one) =>
@@ -121,7 +122,7 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
       setStamp(shown, draft.stamp);
       setHash();
     }
-    // Text that was typed after the form was sent is newer than the reply.
+    // Text typed since then is newer than the reply.
     if (reply && panel && (isCurrent || outcome === "overtaken")) swapParts(reply);
     if (outcome === "overtaken") say("This was changed in another window.");
     if (outcome === "gone") offerAgain(draft);
@@ -258,14 +259,14 @@ const open = async (
   const typed = drafts.get(id);
   if (typed) {
     await turn(async () => {});
-    if (!drafts.has(id)) ({ id, url } = typed); // the draft was saved in the meantime
+    if (!drafts.has(id)) ({ id, url } = typed); // saved meanwhile
   }
   if (number !== opening) return;
   const draft = drafts.get(id);
   if (draft?.panel) return show(parse(draft.panel), id, isFocused);
   const body = draft && new URLSearchParams(draft.fields);
   body?.set("stamp", draft?.stamp ?? "");
-  // With "cost", nothing is saved. An overtaken draft is not saved anyway: both versions are shown.
+  // "cost" saves nothing. An overtaken draft is not saved anyway: both versions are shown.
   if (draft?.state !== "overtaken") body?.set("cost", "1");
   if (draft?.state === "gone") url = `${newUrl}${new URL(url, location.href).search}`;
   let response, text;
@@ -273,7 +274,7 @@ const open = async (
     response = await saving.request(url, body);
     text = await response.text();
   } catch {
-    return setState(`${OFFLINE}Try again.`, true);
+    return failed();
   }
   if (number !== opening) return;
   const reply = parse(text);
@@ -294,7 +295,7 @@ const openBlank = async () => {
   try {
     if (!blank) await loadBlank();
   } catch {
-    return setState(`${OFFLINE}Try again.`, true);
+    return failed();
   }
   if (blank && number === opening) show(parse(blank), draw(), true);
   else if (!blank) open(`${newUrl}?type=yes_no`);
@@ -346,7 +347,7 @@ place.addEventListener("toggle", async ({ target }) => {
     const fold = reply.getElementById(target.id);
     if (fold && form() === shown && serialize(shown) === before) replace(target, fold);
   } catch {
-    setState(`${OFFLINE}Try again.`, true);
+    failed();
   }
 }, true);
 place.addEventListener("input", ({ target }) => {
@@ -378,7 +379,7 @@ place.addEventListener("click", ({ target }) => {
   if (!button) return;
   if (button.dataset.act) act(button.dataset.act);
   else if (button.dataset.keep && draft && shown) {
-    place.inert = true; // nothing can be typed until the chosen version is shown
+    place.inert = true; // until the chosen version is shown
     saving.insist(draft, serialize(shown, /^(csrf|stamp)/), button.dataset.keep);
     open(draft.url, { id: draft.id });
   } else if (button.dataset.drop !== undefined && draft) {
@@ -425,7 +426,7 @@ const putRow = (reply) => {
   setHash();
 };
 
-/** Replaces everything except the open form with the newer page. @param {Document} reply */
+/** Replaces all but the open form. @param {Document} reply */
 const swapPage = (reply) => {
   if (!reply.getElementById("editor")) return false;
   addHandles(reply);
@@ -467,11 +468,12 @@ const refreshLater = () => {
 };
 
 /**
- * Posts a form that changes the list, and shows the page that it leads to.
+ * Posts a form that changes the list. Returns the added rows, if no question was opened meanwhile.
  * @param {string} url
  * @param {URLSearchParams} body
  */
 const post = (url, body) => {
+  const opened = opening;
   saving.flush();
   sendMove();
   clearTimeout(refreshing);
@@ -479,17 +481,16 @@ const post = (url, body) => {
     const before = new Set([...editor.querySelectorAll(".question-item")].map(({ id }) => id));
     await take(await saving.request(url, body));
     const rows = [...editor.querySelectorAll(".question-item")];
-    return rows.filter(({ id }) => !before.has(id));
+    return opening === opened ? rows.filter(({ id }) => !before.has(id)) : undefined;
   }).catch(() => {
     setState(`${OFFLINE}Nothing was changed.`, true);
     return undefined;
   });
 };
 
-/** @param {string} action The action on the open question. */
+/** @param {string} action */
 const act = async (action) => {
   const id = current;
-  const opened = opening;
   const row = get(`question-${id}`);
   const near = (row?.nextElementSibling ?? row?.previousElementSibling)?.id;
   const draft = drafts.get(id);
@@ -501,11 +502,11 @@ const act = async (action) => {
   remember(0);
   const typed = drafts.get(id);
   await saving.flush();
-  const question = typed?.id ?? id; // another question may be open by now
-  if (isNew(question)) return showState(); // the question could not be saved
+  const question = typed?.id ?? id; // current may differ
+  if (isNew(question)) return showState(); // it could not be saved
   const added = await post(selected, new URLSearchParams({ action, question }));
-  if (opening !== opened) return;
-  if (added?.length) openRow(added[0]);
+  if (!added) return;
+  if (added.length) openRow(added[0]);
   else if (action === "delete" && !get(`question-${id}`)) {
     close();
     const next = near && get(near);
@@ -559,15 +560,14 @@ document.addEventListener("submit", async (event) => {
   const body = read(sent);
   const button = event.submitter;
   if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
-  const opened = opening;
-  // This is not sent.action, which is a button.
+  // Not sent.action, which is a button.
   const added = await post(sent.getAttribute("action") ?? "", body);
-  if (opening !== opened) return; // the author has since opened another question
+  if (!added) return;
   if (current && !isNew(current)) {
     if (!get(`question-${current}`)) close();
     else if (!drafts.has(current)) open(form()?.action ?? page, { isFocused: false });
   }
-  const [first] = added ?? [];
+  const [first] = added;
   if (first) await openRow(first, false);
   (first?.querySelector("input") ?? get("undo"))?.focus();
 });
@@ -578,9 +578,7 @@ document.addEventListener("click", async (event) => {
   const url = new URL(link.href);
   if (link.dataset.types !== undefined) {
     event.preventDefault();
-    const opened = opening;
     await saving.flush();
-    if (opening !== opened) return;
     const { pathname } = new URL(form()?.action ?? newUrl, location.href);
     Object.assign(place.dataset, { types: pathname, id: current });
     return open(`${pathname}?type=`, { id: "" });
@@ -594,7 +592,7 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     return url.pathname === newUrl && !url.search ? openBlank() : open(link.href);
   }
-  // Typed text is saved before another page is opened.
+  // Typed text is saved before the page is left.
   const isLeaving = link.target === "" && (url.pathname !== page || url.search);
   if (!isLeaving || ![...drafts.values()].some(({ state }) => state === "waiting")) return;
   event.preventDefault();
@@ -602,7 +600,7 @@ document.addEventListener("click", async (event) => {
   location.assign(link.href);
 });
 
-/** Opens the form of another type, with the typed text. @param {URLSearchParams} query */
+/** @param {URLSearchParams} query */
 const chooseType = async (query) => {
   const { types, id = "" } = place.dataset;
   const draft = drafts.get(id);

@@ -1,15 +1,15 @@
 /**
  * Text that an author typed and the server has not saved yet, kept in this browser for each
- * account, survey, tab and question. The text is removed when it has been saved, when the author
- * signs out or deletes the survey, and after a week.
+ * account, survey, tab and question. It is removed once saved, at sign-out, with the survey
+ * and after a week.
  *
  * @typedef {object} Draft
  * @property {string} id The key of a question, or "new-" and a number drawn for it.
- * @property {string} url The address at which to save the text.
+ * @property {string} url Where to save it.
  * @property {string} fields The form as typed, without its stamp.
  * @property {string} stamp The stamp of the version that was changed.
- * @property {string} sent The form that was sent last, until the reply arrives.
- * @property {number} at The time at which the text was typed, in milliseconds.
+ * @property {string} sent The form that was sent last, until the reply comes.
+ * @property {number} at When it was typed, in milliseconds.
  */
 
 const PREFIX = "murmur-draft";
@@ -21,7 +21,7 @@ const list = (owner = "") => {
   try {
     return Object.keys(localStorage).filter((key) => key.startsWith(`${PREFIX}/${owner}`));
   } catch {
-    return []; // there is no storage
+    return []; // no storage
   }
 };
 
@@ -61,7 +61,7 @@ export const openKept = (account, survey) => {
   new BroadcastChannel(FORGETTING).onmessage = ({ data }) => {
     isForgotten ||= owner.startsWith(data);
   };
-  // The lock is held until the tab is closed or crashes. Then another tab takes over its drafts.
+  // Held until the tab is closed or crashes. Then another tab takes over its drafts.
   navigator.locks?.request(name(tab), () => new Promise(() => {}));
 
   return {
@@ -80,7 +80,7 @@ export const openKept = (account, survey) => {
       try {
         localStorage.removeItem(name(`${tab}/${id}`));
       } catch {
-        // there is no storage
+        // no storage
       }
     },
     /** Takes over the drafts of closed tabs. @returns {Promise<Draft[]>} */

@@ -1,6 +1,6 @@
-/** Moves rows of a list by dragging their handles, or with arrow keys, Home and End on a handle. */
+/** Moves rows of a list by dragging their handles, or with the arrow keys, Home and End on them. */
 
-const EDGE = 48; // closer to the edge than this, the list scrolls
+const EDGE = 48; // from here on, the list scrolls
 const STEP = 14;
 
 /**
@@ -50,7 +50,7 @@ export const startMoving = (editor, { list, moved, say }) => {
     let { clientX: x, clientY: y } = event;
     let frame = 0;
 
-    // The other rows are moved, because taking the dragged row out would end a drag by touch.
+    // Other rows move, because taking out the dragged row would end a drag by touch.
     const follow = () => {
       for (let other; (other = row.previousElementSibling) && y < middle(other);) row.after(other);
       for (let other; (other = row.nextElementSibling) && y > middle(other);) row.before(other);
@@ -85,8 +85,9 @@ export const startMoving = (editor, { list, moved, say }) => {
       follow();
     }, { signal });
     addEventListener("pointerup", () => end(isOver(place, x, y)), { signal });
-    addEventListener("pointercancel", () => end(false), { signal });
-    addEventListener("blur", () => end(false), { signal });
+    for (const lost of ["pointercancel", "blur"]) {
+      addEventListener(lost, () => end(false), { signal });
+    }
     addEventListener("keydown", (key) => {
       if (key.key === "Escape") end(false);
     }, { signal });
@@ -113,7 +114,7 @@ const middle = (element) => {
   return top + height / 2;
 };
 
-/** Whether a drag ends at the list. Above or below the list, the row becomes the first or last. */
+/** Whether a drag ends at the list; above or below it, the row becomes the first or last. */
 const isOver = (
   /** @type {Element} */ list,
   /** @type {number} */ x,

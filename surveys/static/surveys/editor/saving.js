@@ -8,9 +8,9 @@
  * @typedef {"saved" | State} Outcome
  */
 
-const PAUSE = 1500; // the wait after the last key
-const AGAIN = 5000; // the wait after a failure
-const LONGEST = 30_000; // the longest wait for a reply
+const PAUSE = 1500; // after the last key
+const AGAIN = 5000; // after a failure
+const LONGEST = 30_000; // for a reply
 
 /** @param {string} text */
 export const parse = (text) => new DOMParser().parseFromString(text, "text/html");
@@ -146,7 +146,7 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     drafts.set(draft.id, draft);
     draft.at = Date.now();
     keep(draft);
-    draft.panel = undefined; // the panel shows older text
+    draft.panel = undefined; // shows older text
     if (draft.state === "overtaken" || draft.state === "gone" || isStopped) return;
     if (draft.state !== "offline") draft.state = "waiting";
     schedule(draft, wait);
