@@ -1,4 +1,4 @@
-"""The numbers of a draft's questions, and the answers to each: their codes, words and names."""
+"""The numbers of a draft's questions, and the codes, words and names of their answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]
 
 
 def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
-    """Map primary keys to the names of questions in sentences, such as question 3 or text 1."""
+    """Map primary keys to what sentences call the questions, such as question 3 or text 1."""
     return {
         str(question.pk): call_question(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)
@@ -38,7 +38,7 @@ def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
 
 
 def list_options(question: Question) -> tuple[Option, ...]:
-    """List the answers to choose from; Murmur's own answers are in the active language."""
+    """List the answers to choose from, with Murmur's own answers in the active language."""
     described = question.described
     if described.fixed_answers:
         return tuple(
@@ -74,7 +74,7 @@ def name_answers(question: Question) -> dict[str, int]:
 
 
 def count_codes(question: Question) -> dict[str, int]:
-    """Count the codes that a rule can test, for each question or item that it can name."""
+    """Count the codes that a rule can test, for the question or for each of its items."""
     key, options = str(question.pk), list_options(question)
     if question.described.has_items:
         return {item_name(key, option.code): 2 for option in options}
@@ -84,8 +84,8 @@ def count_codes(question: Question) -> dict[str, int]:
 def has_room_for_refusal(question: Question) -> bool:
     """Return whether "prefer not to say" can be added.
 
-    It cannot be added if an option already says the same, or if the question would have too many
-    codes.
+    It cannot be added if an option already has the same meaning, or if the question would have too
+    many codes.
     """
     options = [fold(option.text) for option in list_options(question)]
     if fold(REFUSED_TEXT) in options:

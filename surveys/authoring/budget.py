@@ -26,9 +26,9 @@ GOALS = {RECOMMENDED: LARGEST_UNCONFIRMED_EPSILON, LIMIT: LARGEST_TOTAL_EPSILON}
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The remedies for one of GOALS, and why other remedies are left out.
+    """Remedies that reach one of GOALS, and the reasons why other remedies are left out.
 
-    The offer is folded if the offer before it, with a lower limit, has remedies.
+    An offer is folded if the previous offer, which has a lower limit, has remedies.
     """
 
     goal: str
@@ -90,8 +90,8 @@ class Budget:
     def largest(self) -> ManifestQuestion | None:
         """The question with the largest ε, if this ε is above twice the mean; otherwise None.
 
-        The result is also None if the total is not high and the answer is not weakly protected, and
-        if the total is not the sum over the questions.
+        The result is also None if the total is not the sum over the questions, or if the total is
+        not high and the answer is not weakly protected.
         """
         asked = [one for one in self.manifest.questions if one.is_scrambled]
         # With a random subset or two coins, the ε of the questions do not add up to the total.
@@ -154,11 +154,11 @@ class Budget:
 
     @property
     def refusal(self) -> str:
-        """Say in one line that browsers refuse the total, and which smallest steps would help.
+        """Say in one line that browsers reject the total, and name the smallest steps that help.
 
-        The line is empty unless browsers refuse the total. It is also empty if two coins alone
-        exceed the limit. The launch checks report that case, and no remedy helps while coins are
-        on.
+        The line is empty unless browsers reject the total. It is also empty if two coins alone
+        exceed the limit, because no remedy helps while they are switched on. The launch checks
+        report that case.
         """
         browsers, coins = self.manifest.drawn_epsilon, self.manifest.coin_epsilon
         if not coins <= LARGEST_TOTAL_EPSILON < browsers:

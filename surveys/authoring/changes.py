@@ -26,12 +26,12 @@ _NAMES = {
     "comparison": "planned comparison",
     "release": "planned release",
 }
-_SHOWN_LETTERS = 60  # how much is shown of the original of a changed translation
+_SHOWN_LETTERS = 60  # the number of characters shown of the original text of a translation
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """Everything that an author decides, keyed by the part of the draft concerned.
+    """Everything that an author decides, keyed by part of the draft.
 
     All values are compared, but only those that differ are put into words.
     """

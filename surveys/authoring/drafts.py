@@ -37,8 +37,8 @@ def build_manifest(
 ) -> Manifest:
     """Build the manifest that a launch would freeze now, by default from the stored questions.
 
-    If there are too few blocks to draw from, the manifest asks everyone everything. Such a draft
-    cannot be launched.
+    If there are too few blocks to draw from, the manifest asks everyone all questions. Such a
+    draft cannot be launched.
     """
     described = build_uncounted_manifest(
         survey=survey, wave_number=wave_number, questions=questions
@@ -120,7 +120,7 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
 
 
 def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
-    """Map each other language to the words to be frozen, whose hashes the manifest contains."""
+    """Map each other language to the words to freeze, whose hashes the manifest contains."""
     return {
         translation.language: write_words(manifest, texts=translation.texts)
         for translation in survey.translations.all()
@@ -150,7 +150,7 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
 def _build_question(
     question: Question, names: dict[str, str], *, scale: Question | None
 ) -> ManifestQuestion:
-    """Build a question. A second code is asked and declined with its scale, given as `scale`."""
+    """Build a question. A second code is asked and declined together with `scale`, its scale."""
     asked, score = scale or question, build_score(question, scale=scale)
     rule, same_fact = asked.rule, names.get(str(question.same_fact), "")
     if score is not None and question.is_second:

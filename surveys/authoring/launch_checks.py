@@ -150,7 +150,7 @@ _REASONS = {
 def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
     """Describe the limits that the author must acknowledge when opening the survey.
 
-    A total that browsers refuse prevents the survey from opening, so it cannot be acknowledged.
+    A total that browsers reject prevents the survey from opening, so it cannot be acknowledged.
     """
     k = manifest.minimum_batch
     texts = {
@@ -179,7 +179,7 @@ def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
         repair = "Add a scrambled question: scrambling is what Murmur is for."
         yield Problem("No question is scrambled.", repair, href=new)
     for place, question in enumerate(manifest.questions):
-        # The form refuses such points, so only drafts of earlier versions have them.
+        # The form rejects such points, so only drafts of earlier versions have them.
         if question.described.has_points and (question.minimum or 0) <= FIRST_RESERVED:
             yield Problem(
                 f"Question {question.number} has points of \N{MINUS SIGN}{-FIRST_RESERVED} or "
@@ -324,8 +324,8 @@ def _check_half(manifest: Manifest) -> Iterator[str]:
 def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
     """Check the conditions of protected publication: a closing date, no cap, and a small enough δ.
 
-    Without the first two conditions, the close could reveal how many people took part. Rehearsals
-    and demos are exempt, because their respondents are invented.
+    Without the first two conditions, the time of closing could reveal how many people took
+    part. Rehearsals and demos are exempt, because their respondents are invented.
     """
     if not manifest.publishes_releases or survey.origin != Survey.Origin.SURVEY:
         return

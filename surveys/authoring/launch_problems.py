@@ -28,12 +28,12 @@ class Problem(str):
 
 
 def link_setting(slug: str, name: str) -> str:
-    """Return the address of a setting's field."""
+    """Return the URL of the form field for a setting."""
     return f"{reverse('surveys:settings_page', args=[slug, find_page(name)])}#id_{name}"
 
 
 def link_question(slug: str, pk: int) -> str:
-    """Return the address that opens a question in the editor."""
+    """Return the URL that opens a question in the editor."""
     return link_questions(slug, f"question-{pk}")
 
 

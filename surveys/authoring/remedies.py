@@ -90,7 +90,7 @@ def _find_remedy(
 
 @transaction.atomic
 def is_done_already(*, survey: Survey, goal: str, undo: Undo | None) -> bool:
-    """Return whether the last step already reached the goal, as if the button was pressed twice."""
+    """Return whether the last step reached the goal, for a button that was pressed twice."""
     locked = lock_draft(survey=survey)
     questions, manifest = _read(locked)
     is_last = undo is not None and undo["stamp"] == stamp_budget(locked, manifest, questions)

@@ -61,7 +61,7 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
 
 
 def _share_item(one: ManifestQuestion, other: ManifestQuestion) -> bool:
-    """Return whether a scale is involved and both ask the same item, with any answers."""
+    """Return whether at least one is a scale and both ask the same item, whatever the answers."""
     if one.score is None and other.score is None:
         return False
     first, second = ({find_skeleton(text) for text, _ in each.statements} for each in (one, other))
@@ -76,7 +76,7 @@ def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool
 
 
 def describe_equal(manifest: Manifest) -> Iterator[str]:
-    """Say which questions repeat an equal one, which prevents the survey from opening."""
+    """Say which questions repeat an equal question. Such repeats prevent a launch."""
     for pairs, later, earlier in _say_repeats(manifest, is_equal=True):
         yield Problem(
             f"{pairs}. Codes about the same fact together reveal more than each page says.",
@@ -94,7 +94,7 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 
 
 def _say_repeats(manifest: Manifest, *, is_equal: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield one line about all repeats, if any, and words for the later and earlier questions.
+    """Yield one line about all repeats, if any, and phrases for the later and earlier questions.
 
     Such a line reads: questions 2 to 5 resemble question 1; question 9 resembles question 8.
     """

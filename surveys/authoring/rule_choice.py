@@ -1,4 +1,4 @@
-"""Rules as choices: some earlier questions, answers to each, and one word that joins them.
+"""Rules as choices: earlier questions, chosen answers to each, and the word that joins them.
 
 Choices become the text that authors could also type, and that text is parsed. Rules therefore have
 only one notation and one parser (surveys.authoring.rule_text).

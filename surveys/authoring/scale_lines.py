@@ -24,7 +24,7 @@ from surveys.models import Question
 REVERSED = "reversed"
 _MINUS = "\N{MINUS SIGN}"
 _NUMBER = rf"[-{_MINUS}]?\d{{1,7}}"
-_AFTER = r"(?:\s|[.:)=](?!\d))"  # after a number, but not a decimal point
+_AFTER = r"(?:\s|[.:)=](?!\d))"  # what follows a number, except a decimal point
 _OPTION = re.compile(rf"({_NUMBER}){_AFTER}\s*(\S.*)", re.ASCII)
 _BAND = re.compile(
     rf"({_NUMBER})(?:\s*(?:[-\N{{EN DASH}}\N{{EM DASH}}]|to)\s*({_NUMBER}))?(?:{_AFTER}.*)?",

@@ -75,7 +75,7 @@ def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) 
 
 @changes_draft(Kind.STRENGTHS)
 def set_strength(*, survey: Survey, keys: Collection[int], flips: int) -> Strengthened:
-    """Give the scrambled questions among these one strength. The other questions have none."""
+    """Give scrambled questions with these keys the same strength. Unscrambled ones have none."""
     questions = _find(survey, keys)
     chosen = [(number, one) for number, one in number_answered(questions) if one.pk in keys]
     rows = [one for _, one in chosen if one.described.is_scrambled]
@@ -98,8 +98,8 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
     """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    A question that does not fit the previous one is left as it was. `left` are the numbers of such
-    questions that have the same type as the previous one.
+    A question that does not fit the previous one is left as it was. If both have the same type,
+    `left` contains the number of the question.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)
@@ -188,7 +188,7 @@ def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
 
 @changes_draft(Kind.QUESTIONS)
 def restore_questions(*, survey: Survey, deletion: Deletion | None, stamp: str) -> int:
-    """Undo a deletion, and return how many questions are back.
+    """Undo a deletion, and return how many questions were restored.
 
     Raises SelectionRefused unless both the `stamp` of the author's form and the draft match the
     deletion. Raises BrokenRules if an edit since the deletion contradicts the rules.

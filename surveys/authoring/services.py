@@ -83,7 +83,7 @@ _PARKED = 10_000
 
 
 def lock_draft(*, survey: Survey, action: Action = Action.EDIT) -> Survey:
-    """Lock a survey's row and check the role again. Raises NotDraft if the survey was launched."""
+    """Lock a survey's row and check the account's role again. Raises NotDraft after a launch."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     ask_again(locked, action)
     if not locked.is_draft():
@@ -239,7 +239,7 @@ def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) ->
 def _with_name(
     content: QuestionContent, others: Iterable[Question], *, kept: Collection[str] = ()
 ) -> QuestionContent:
-    """Suggest a name if an answered question has none. Raises BrokenRules if its name is wrong.
+    """Suggest a name if an answered question has none. Raises BrokenRules if a name is not allowed.
 
     Names in `kept` are never suggested, because other questions have them.
     """
@@ -314,7 +314,7 @@ def edit_question(
 
 
 def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
-    """Fit a second code's bands to its scale's new totals unless a band is lost, and say so."""
+    """Fit a second code's bands to new totals unless a band would be lost. Say what changed."""
     [*seconds] = (one for one in questions if one.is_second and one.same_fact == scale.pk)
     if not seconds or scale.type != QuestionType.SCORE or seconds[0].output != Output.BANDS:
         return ""

@@ -94,7 +94,7 @@ def stamp_translation(translation: Translation) -> str:
 
 
 def compare_stamps(sent: str, *, stored: str) -> None:
-    """Raise Overtaken if the stamp that a form sent differs from that of the stored values."""
+    """Raise Overtaken if the stamp sent with a form differs from the stamp of the stored values."""
     if sent and sent.partition(" ")[0] != stored:
         raise Overtaken
 

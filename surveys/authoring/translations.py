@@ -118,7 +118,7 @@ def _find_differing_answers(manifest: Manifest, translation: Translation) -> Ite
 
 
 def describe_difference(source: SourceText, translated: str, own: Mapping[str, str]) -> str:
-    """Say what is wrong if an author's answer such as "No" is translated unlike Murmur's.
+    """Say what is wrong if an author's answer such as "No" is translated differently from Murmur's.
 
     `own` maps the answers that Murmur provides to their translations.
     """

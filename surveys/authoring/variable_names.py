@@ -1,7 +1,7 @@
 """The variable names of questions: which are allowed, and how they are suggested and corrected.
 
-Names are for files, where a column is called used_cannabis instead of q3, its name in the survey.
-Files add an ending to a name for an item (_2), for whether a "select several" question was answered
+These names are used in files, where the column for question q3 may be called used_cannabis. Files
+add an ending to a name for an item (_2), for whether a "select several" question was answered
 (_gate), and for randomized (_rnd) and rounded (_rounded) codes. No name may have such an ending, so
 no two columns have the same name.
 """
@@ -116,7 +116,7 @@ def suggest_name(text: str, *, taken: Iterable[str]) -> str:
 
 
 def conform_name(name: str, *, taken: Iterable[str]) -> str:
-    """Change a name as little as needed to make it legal, by the rule in CONFORMED."""
+    """Change a name as little as needed to make it valid, in the ways listed in CONFORMED."""
     parts = re.findall("[a-z0-9]+", _to_latin(name))
     if not parts:
         return _make_unique(_WITHOUT_LATIN, taken, plain=False)

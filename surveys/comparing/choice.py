@@ -167,7 +167,7 @@ def list_symbols(indicators: Sequence[Indicator]) -> set[str]:
 def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
     """Raise NotComparable unless one person can give all of these answers, in any combination.
 
-    Nor may there be too many combinations.
+    NotComparable is also raised if there are too many combinations.
     """
     if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS:
         raise NotComparable(TOO_LARGE)

@@ -5,10 +5,10 @@ also an indicator, for which Yes means that the person chose the option or item.
 scale, Yes means this point or a higher one. Codes are grouped into No, Yes and no answer. A gate
 records whether a person answered a "select several" question at all, and is analysed with the
 question's first indicator. A number rounded to one bit can only be an outcome, because the rounding
-is random and therefore does not divide people into groups. A declared group is known, and Yes means
-membership of the group.
+is random and therefore does not divide people into groups. The codes of a declared group are true
+answers, and Yes means membership of the group.
 
-All answers to a choice, a scale or a declared question together are a factor, which only a
+Together, all answers to a choice, a scale or a declared question form a factor, which only a
 regression can use.
 """
 
@@ -41,7 +41,7 @@ class Indicator:
     place: int  # the symbol's place in the manifest
     gate: Symbol | None
     gate_place: int | None
-    answer: str  # the meaning of Yes, or empty for a yes/no question
+    answer: str  # the meaning of Yes, or an empty string for a yes/no question
     yes: Answer
     no: Answer
 
@@ -77,7 +77,7 @@ class Indicator:
 
     @property
     def short_answer(self) -> str:
-        """The meaning of Yes, cut to fit into a sentence, or empty for a yes/no question."""
+        """The meaning of Yes, cut to fit into a sentence, or "" for a yes/no question."""
         return shorten(self.answer, SHORT)
 
     @property
@@ -113,7 +113,7 @@ class Indicator:
 
     @property
     def asked(self) -> str:
-        """The question that people answer with Yes or No, such as Q3, or empty if there is none."""
+        """The question that people answer with Yes or No, such as Q3, or "" if there is none."""
         if self.question.described.has_follow_up:
             return f"the {'follow-up' if self.is_follow_up else 'first part'} of Q{self.number}"
         return "" if self.answer else f"Q{self.number}"
@@ -171,8 +171,8 @@ class Indicator:
 class Factor(Indicator):
     """All answers to a question as one predictor. `yes` has all codes except the reference's.
 
-    A trend has a single coefficient, per point. Other factors have a coefficient for each answer
-    except the reference.
+    A trend has a single coefficient: the change for each additional point. Other factors have a
+    coefficient for each answer except the reference.
     """
 
     answers: tuple[Answer, ...]
@@ -213,10 +213,10 @@ class Factor(Indicator):
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """Return a mechanism for an unscrambled answer, whose code is wrong once in four billion times.
+    """Return a mechanism for an unscrambled answer: its code is wrong about once in four billion.
 
     No probability is zero, so the likelihoods need no special case. The first eight digits of every
-    result stay the same.
+    result are unaffected.
     """
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 

@@ -11,7 +11,7 @@ from surveys.manifest.manifest import Manifest
 
 
 def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
-    """List what is paired: each question's factor of all answers, or else its indicators."""
+    """List what is paired: a question's factor of all answers, or its indicators if it has none."""
     listed = [
         one for one in list_predictors(manifest) if not isinstance(one, Factor) or not one.is_trend
     ]

@@ -35,7 +35,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(kw_only=True)
 class Checked:
-    """The content of a definition, and its problems. If there are none, all of it can be created.
+    """The content of a definition, and its problems. Without problems, everything can be created.
 
     The keys of questions are -1, -2 and so on. Rules and references use these keys.
     """
@@ -264,7 +264,7 @@ def _find_setting(name: str) -> tuple[str, ...]:
 
 
 def _read_date(value: str, *, has_time: bool) -> datetime | date | None:
-    """Read a moment or a day, or return None if there is no such moment or day."""
+    """Read a date, with or without a time, or return None if the date or time does not exist."""
     try:
         return datetime.fromisoformat(value) if has_time else date.fromisoformat(value)
     except ValueError:
@@ -272,7 +272,7 @@ def _read_date(value: str, *, has_time: bool) -> datetime | date | None:
 
 
 def _as_data(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as data for the form of the settings."""
+    """Return settings as data for their form."""
     epsilon = Decimal(values["release_epsilon_hundredths"]) / HUNDREDTHS
     return {**values, "release_epsilon": str(epsilon)}
 

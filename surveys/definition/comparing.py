@@ -98,7 +98,7 @@ def _list_values(question: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _write(value: Any) -> str:
-    """Write a value for people. A list has one entry per line, and a rule is as in the file."""
+    """Write a value for people. A list has one entry per line. A rule is written as in the file."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

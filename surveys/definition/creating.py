@@ -35,7 +35,7 @@ def create_draft(definition: Mapping[str, Any], *, owner: User) -> Survey:
 
 
 def stamp_preview(definition: Mapping[str, Any], *, owner: User) -> str:
-    """Stamp the content of a preview and the surveys that the owner has now."""
+    """Stamp the previewed definition and the surveys that the owner has now."""
     surveys = Survey.objects.of(owner).order_by("pk").values_list("pk", flat=True)
     return stamp_definition(definition, surveys=surveys)
 

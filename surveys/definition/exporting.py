@@ -27,12 +27,12 @@ from surveys.models import Question, Survey
 
 
 def export_definition(survey: Survey) -> bytes:
-    """Return the bytes of the file. The same content always gives the same bytes."""
+    """Return the bytes of the file. The same content always produces the same bytes."""
     return write_definition(build_definition(survey)).encode()
 
 
 def build_definition(survey: Survey) -> Definition:
-    """Build the definition of a draft or launched survey, without values at their default."""
+    """Build the definition of a draft or launched survey, leaving out default values."""
     load_draft(survey)
     questions = list(survey.questions.all())
     names = name_variables(questions)
@@ -123,7 +123,7 @@ def _describe_question(question: Question, names: Mapping[str, str]) -> dict[str
 
 
 def _list_translations(survey: Survey) -> dict[str, dict[str, str]]:
-    """List translations in survey order. Those of texts no longer in the survey come last."""
+    """List translations in survey order. Texts no longer in the survey come last."""
     sources = [one.text for one in list_texts(build_manifest(survey=survey, wave_number=1))]
     places = {text: place for place, text in enumerate(sources)}
     return {

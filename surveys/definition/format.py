@@ -1,4 +1,4 @@
-"""The format of a definition: the whole content of a draft as JSON, with questions by name.
+"""The format of a definition: the whole content of a draft as JSON, with names in place of keys.
 
 Values mean the same as in the models. Default values may be left out. Rules are written as they are
 stored (surveys.manifest.rules), but with variable names in place of primary keys. The items of a
@@ -18,7 +18,7 @@ from surveys.models.settings import SETTING_NAMES
 
 FORMAT, VERSION = "murmur-definition", 1
 MOST_BYTES = 2_000_000
-# In the order in which files list them.
+# The settings, in the order in which files list them.
 SETTINGS_IN_FILES = tuple(name for name in SETTING_NAMES if name != "title")
 _FIRST = ("name", "source_name", "short_label")
 _ORDER = (*_FIRST, *(name for name in Question.CONTENT if name not in _FIRST))
@@ -28,7 +28,7 @@ QUESTION_KEYS = {"label" if name == LABEL else name: name for name in _ORDER}
 
 
 class QuestionDefinition(TypedDict):
-    """A question. Each type has the keys of its form, and other keys are refused."""
+    """A question. Each type has the keys of its form, and other keys are rejected."""
 
     name: NotRequired[str]  # required for questions that people answer
     source_name: NotRequired[str]

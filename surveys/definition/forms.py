@@ -1,4 +1,4 @@
-"""The forms that take a definition: a file, a text, or another survey."""
+"""The forms that take a definition as a file, as text, or from another survey."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from surveys.definition.parsing import parse_definition
 from surveys.models import Survey
 
-# With the rest of the form, this stays below DATA_UPLOAD_MAX_MEMORY_SIZE, the limit of a page.
+# With the rest of the form, this stays below DATA_UPLOAD_MAX_MEMORY_SIZE, the limit for a form.
 MOST_KILOBYTES = 900
 
 
@@ -67,7 +67,7 @@ class DefinitionForm(forms.Form):
 
 
 class ComparisonForm(DefinitionForm):
-    """The form for a comparison. `surveys` are the other surveys that can be compared."""
+    """The form for a comparison. `surveys` are those with which a survey can be compared."""
 
     other = forms.ChoiceField(label="Another survey", required=False)
     field_order = ("other", "file", "text")

@@ -1,4 +1,4 @@
-"""Read the bytes of a definition as JSON, and refuse content that no definition needs.
+"""Read the bytes of a definition as JSON, and reject content that no definition needs.
 
 Python's parser accepts more than JSON allows, and the checks of a large or deeply nested document
 could take minutes. Documents are therefore measured before the schema is applied.

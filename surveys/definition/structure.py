@@ -1,4 +1,4 @@
-"""Compare a document with the JSON Schema, and describe the differences in sentences for people."""
+"""Compare a document with the JSON Schema, and describe the differences in sentences."""
 
 from __future__ import annotations
 

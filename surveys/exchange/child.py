@@ -28,7 +28,7 @@ TOO_MUCH = (
 
 
 def read_in_child(content: bytes, *, name: str) -> dict[str, Any]:
-    """Return what the child process wrote: `parsed`, or the `problem` of the file."""
+    """Return what the child process wrote: `parsed`, or the `problem` with the file."""
     try:
         ended = subprocess.run(  # noqa: S603 # a fixed command
             [sys.executable, *COMMAND],

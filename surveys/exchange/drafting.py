@@ -1,6 +1,6 @@
 """Turn a file's questions into the definition of a draft, and say what became of each row.
 
-The forms for single questions check every question, so no page would refuse a created question.
+The forms for single questions check every question, so the editor accepts every created question.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """The outcome of a row. A note has a column, its text, a reason, and whether it matters."""
+    """A row's outcome. A note has a column, the cell's text, a reason, and whether it matters."""
 
     listed: Listed
     sheet: str = ""
@@ -47,7 +47,7 @@ class Outcome:
     reason: str = ""
     column: str = ""
     notes: list[tuple[str, str, str, bool]] = field(default_factory=list)
-    cells: list[tuple[str, str]] = field(default_factory=list)  # the cells of a row left out
+    cells: list[tuple[str, str]] = field(default_factory=list)  # the cells of a left-out row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class _Drafter:
                 self.lines[number].leave(reason)
 
     def _check(self, item: Item, line: Line) -> Question | None:
-        """Return the question if its form accepts it, if necessary after leaving out some cells."""
+        """Return the question if its form accepts it, perhaps only after leaving out some cells."""
         form_type, content = QUESTION_FORMS[item.content["type"]], dict(item.content)
         if "text" in content and not content["text"]:
             self._leave(item, "It has no text.")

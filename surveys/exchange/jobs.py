@@ -73,7 +73,7 @@ def read_upload(*, import_id: int) -> bool:
     except Exception as error:
         if not QUEUE.mine(upload).exists():
             return False  # the upload was deleted in the meantime
-        # The exception is not logged, because it may contain words of the file.
+        # The exception is not logged, because it may contain words from the file.
         logger.error("reading the import %s failed: %s", upload.pk, type(error).__name__)
         QUEUE.put_back(upload)
     return True
@@ -87,7 +87,7 @@ def _fail(upload: Import, problem: str) -> None:
 
 @transaction.atomic
 def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
-    """Create the draft of an import, once, or return None if the import was deleted or never read.
+    """Create the draft of an import only once. Return None if the import was deleted or never read.
 
     With `singly`, the items of scores stay questions. Pressing the button twice returns the same
     draft.
@@ -112,8 +112,8 @@ def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
 def forget_imports() -> None:
     """Delete imports that have no draft after an hour, and those whose survey has opened."""
     now = timezone.now()
-    is_old = Q(uploaded_at__lt=now - KEPT) | Q(uploaded_at__gt=now + KEPT)  # or the clock was set
+    is_old = Q(uploaded_at__lt=now - KEPT) | Q(uploaded_at__gt=now + KEPT)  # or the clock went back
     found = Q(survey__isnull=True) & is_old | Q(survey__waves__isnull=False)
-    # If there is nothing to delete, nothing must be written.
+    # If there is nothing to delete, nothing is written to the database.
     if old := list(Import.objects.filter(found).values_list("pk", flat=True)):
         Import.objects.filter(pk__in=old).delete()

@@ -1,7 +1,7 @@
 """Turn the sums of a file into scores, which ask their items and send one or two codes.
 
-A code is the total, or what another formula computes from the total. A sum that no score can
-express is left out, with the reason, and its items stay questions.
+A code is the total, or a value that a formula computes from the total. A sum that no score can
+express is left out with a note of the reason, and its items stay questions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ITEMS = ("yes_no", "choice", "scale")
 _OWN = {"yes": YES, "no": NO}
 _NUMBER = re.compile(r"-?\d{1,7}(?:\.\d{1,6})?", re.ASCII)
 _WRITTEN = ("text", "scored_items", "scored_options", "output", "options", "cut_off", "__all__")
-Numbers = tuple[float, ...]  # the number that each answer counts as
+Numbers = tuple[float, ...]  # the number that each answer adds to a sum
 
 
 class _NoScore(Exception):
@@ -107,7 +107,7 @@ class _Settler:
         ]
 
     def _list_unsent(self) -> set[int]:
-        """List the lines of totals that an export of Murmur contains only for computing codes.
+        """List the lines of totals that Murmur exports only for computing codes.
 
         Such totals have neither a text nor a strength. Totals in files of other programs are sent.
         """
@@ -417,7 +417,7 @@ def _write_item(item: Item, mark: _Mark) -> str:
 
 
 def _check_form(content: Mapping[str, Any]) -> None:
-    """Check the authors' form now. If the form refuses the score, the items must stay questions."""
+    """Check a score with the authors' form. If the form rejects it, the items stay questions."""
     data = dict(ScoreForm().initial) | {
         name: "\n".join(value) if isinstance(value, list) else value
         for name, value in content.items()

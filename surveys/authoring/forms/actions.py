@@ -52,14 +52,14 @@ class LaunchForm(forms.Form):
 
 
 class UndoForm(forms.Form):
-    """The form that undoes a step and then shows the `page` of its button again."""
+    """The form that undoes a step. Then the author sees the `page` with the button again."""
 
     stamp = forms.CharField()
     page = forms.ChoiceField(choices=[(name, name) for name in BUDGET_PAGES])
 
 
 class RemedyForm(UndoForm):
-    """The form behind one remedy. It sends a `keep` for each question that keeps its strength."""
+    """The form behind one remedy. `keep` is sent for each question that keeps its strength."""
 
     kind = forms.TypedChoiceField(choices=[(one, one) for one in RemedyKind], coerce=RemedyKind)
     goal = forms.ChoiceField(choices=[(name, name) for name in GOALS])

@@ -32,7 +32,7 @@ FORWARDING = (
 
 
 def find_phone_problem(phone: str) -> str:
-    """Say why `phone` must not become a phone link, or return an empty string."""
+    """Say why `phone` cannot be used as a phone link, or return an empty string."""
     digits = count_digits(phone)
     if not is_written_like_phone(phone):
         return (
@@ -47,7 +47,7 @@ def find_phone_problem(phone: str) -> str:
 
 
 def find_address_problem(address: str) -> str:
-    """Say why an address must not become a link for respondents, or return an empty string."""
+    """Say why an address cannot be a link for respondents, or return an empty string."""
     whole = "Enter a whole web address, such as https://example.org/help."
     if not address.lower().startswith("https://"):
         return "Enter a web address that begins with https://."

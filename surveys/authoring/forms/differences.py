@@ -1,4 +1,4 @@
-"""Differences between a form and values stored while the form was open, and values in words."""
+"""Find differences between a form and values stored while it was open, and put values in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.models.settings import SETTINGS
 
 KEEP, THEIRS = "keep-", "theirs"
-TYPED = "~"  # precedes the mark of a typed value on the page that offers the choice
+TYPED = "~"  # precedes the mark of a typed value on the page that offers a choice of values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Difference:
 def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None) -> str:
     """Add the marks of the stored and the typed value of each field to a stamp.
 
-    When a later form sends this stamp, the marks show which fields its author has changed since.
+    When this stamp is sent with a later form, the marks show which fields its author changed.
     """
     marks = [mark(name, _write_as_sent(stored[name])) for name in stored.fields]
     if typed is not None:
@@ -56,7 +56,7 @@ def mark(name: str, sent: str) -> str:
 def list_differences(form: forms.Form, stored: forms.Form, *, stamp: str) -> list[Difference]:
     """List the fields in which a valid, submitted form differs from a stored one.
 
-    `stamp` is the stamp that the form sent.
+    `stamp` is the value that was submitted with the form.
     """
     return [
         Difference(
@@ -82,7 +82,7 @@ def take_theirs(
     """Replace typed values with stored ones where the author chose the stored ones.
 
     Fields that the author edited after the choice was offered keep the typed value. `typed` is the
-    form as sent. `also` names fields that the author's form did not have.
+    form as submitted. `also` names fields that the author's form did not have.
     """
     marks = stamp.split()
     has_typed = any(one.startswith(TYPED) for one in marks)
@@ -94,7 +94,7 @@ def take_theirs(
             now = _write_as_sent(typed[name]) if name in typed.fields else ""
             if has_typed and TYPED + mark(name, now) not in marks:
                 continue
-        # A rule is sent in two ways, and only one of them matches the stored field.
+        # The form sends a rule both as text and as choices, but the stored form has only the text.
         for other in INPUTS if name == "rule" else (name,):
             taken.pop(other, None)
         taken[name] = _write_as_sent(stored[name])

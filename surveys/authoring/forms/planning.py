@@ -85,7 +85,7 @@ class PlanForm(forms.Form):
         help_text="Leave it empty if everyone is asked. If a rule decides by the answer to "
         "one yes/no question of this strength, the expected share counts only those who are asked.",
     )
-    # Filled in by the links from a draft (surveys.planning.plan_input.Decider).
+    # Links from a draft fill in this field (surveys.planning.plan_input.Decider).
     decided = forms.RegexField(
         r"^\d{1,2}-\d{1,2}-\d{1,2}$",
         label="What decides who is asked",
@@ -149,7 +149,7 @@ class PlanForm(forms.Form):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> PlanForm:
-        """Fill in the form from a query string, with defaults for missing values; 7,5 means 7.5."""
+        """Fill in the form from a query string, with defaults for missing values. 7,5 means 7.5."""
         return cls(
             {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
         )

@@ -72,10 +72,10 @@ class PublicationForm(forms.Form):
 
     @property
     def caps(self) -> Iterator[tuple[float, str, str]]:
-        """Values of ε, each with how many of 100 guesses can be right.
+        """Values of ε, each with two numbers: how many of 100 guesses can be right.
 
         The first number is for guesses about taking part, and the second for guesses about an
-        answer that is sent as it is. δ has the largest value that the form accepts.
+        unscrambled answer. δ has the largest value that the form accepts.
         """
         for cap in CAPS:
             once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / NANOS)

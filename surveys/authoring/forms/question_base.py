@@ -28,7 +28,7 @@ from surveys.manifest.strength import TWO_COINS, describe_strength, offer_flips
 from surveys.models import MAX_QUESTION_LENGTH, Question, QuestionContent
 
 MAX_RULE_LENGTH = 1000
-ASK_COST = "cost"  # the name of the button; the page also sends it after every change
+ASK_COST = "cost"  # the name of a button, which the page also sends after every change
 # Fields that the query string may fill in, for links that suggest another way to ask.
 LISTS = ("options", "scored_items", "scored_options")
 OFFERED = ("text", "follow_up", "flips", "refusal")
@@ -46,7 +46,7 @@ def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
 
 
 class QuestionForm(forms.Form):
-    """The fields that every type of question has. `questions` are the survey's, in order."""
+    """The fields that every type of question has. `questions` are those of the survey, in order."""
 
     type: QuestionType
 
@@ -79,7 +79,7 @@ class QuestionForm(forms.Form):
         "name",
         "short_label",
     )
-    # The template places these one by one.
+    # The template places these fields one by one.
     LAST: tuple[str, ...] = (
         *("flips", "refusal", "together", "rule", "same_fact", "confirmed"),
         *("name", "short_label"),
@@ -135,7 +135,7 @@ class QuestionForm(forms.Form):
 
     @property
     def position(self) -> int:
-        """The question's place in the survey, from 1; information texts also count."""
+        """The question's place in the survey, counted from 1 and including information texts."""
         return len(self.questions) + 1 if self.question is None else self.question.position
 
     @property
@@ -149,13 +149,13 @@ class QuestionForm(forms.Form):
 
     @property
     def fact(self) -> forms.BoundField | None:
-        """The field for the same fact, if the page shows it next to the names."""
+        """The field `same_fact`, if the page shows it next to the fields for names."""
         has_fact = "same_fact" in self.fields and "same_fact" in self.LAST
         return self["same_fact"] if has_fact else None
 
     @property
     def differing(self) -> list[str]:
-        """Say how the protection of the question differs from that of most others."""
+        """Say how the protection of the question differs from that of most other questions."""
         said = []
         if "flips" in self.fields and str(flips := self["flips"].value()) != str(self.usual_flips):
             said.append(f"{flips} of 100")
@@ -386,7 +386,7 @@ class RowForm(ProtectedForm):
 
     @property
     def offers_together(self) -> bool:
-        """Whether to show the switch: it is on, or the question before has the same type."""
+        """Whether to show the switch: it is on, or the previous question has the same type."""
         before = self.earlier[-1:]
         return bool(self["together"].value()) or any(one.type == self.type for one in before)
 
@@ -396,7 +396,7 @@ def describe_declining(allowed: bool) -> str:
 
 
 def _read_flips(value: Any) -> int:
-    """Read flips from a query string or a stored row, or use two coins if they are not valid."""
+    """Read flips from a query string or a stored row, or return those of two coins if invalid."""
     text = str(value)
     return int(text) if text in map(str, range(1, 50)) else TWO_COINS
 

@@ -291,7 +291,7 @@ def _total(label: str, **kwargs: Any) -> WholeNumber:
 
 
 class OutputForm(NamedForm):
-    """The choice of what is sent for a total. Fields that belong to other outputs are dropped."""
+    """The choice of what is sent for a total. Values in fields for other outputs are discarded."""
 
     output = forms.TypedChoiceField(
         label="What is scrambled and sent?",
@@ -336,7 +336,7 @@ class OutputForm(NamedForm):
             self.add_error("cut_off", problem)
 
     def _offer_bands(self, scale: Score) -> str:
-        """If only the totals have changed, offer bands that fit; saving again accepts these bands.
+        """If only the totals have changed, offer bands that fit. Saving again accepts these bands.
 
         Bands that the author is writing stay as they are.
         """
@@ -428,7 +428,7 @@ class ScoreForm(OutputForm, ProtectedForm):
             self._check_output(scale)
 
     def _refuse_equal(self, name: str, texts: Sequence[str]) -> None:
-        """Refuse lines that differ only in their values or marks."""
+        """Reject lines that differ only in their values or marks."""
         seen: dict[str, int] = {}
         for number, text in enumerate(texts, start=1):
             first = seen.setdefault(fold(text), number)
@@ -479,7 +479,7 @@ class SecondForm(OutputForm):
             return
         try:
             score = build_score(scales[0])
-        except ValueError:  # in a definition in which the scale is also wrong
+        except ValueError:  # in a definition, the scale may be invalid too
             score = None
         if score is None or score.find_problem():
             self.add_error("same_fact", "Correct the scale first.")

@@ -26,9 +26,9 @@ class Change(TextChoices):
 
 
 class SelectionForm(forms.Form):
-    """The form of the selected questions. Each button sends an action; four actions have a field.
+    """The form for the selected questions. Each button sends an action. Four actions use a field.
 
-    If the form sends `everything`, all questions count as selected.
+    If `everything` is sent, all questions count as selected.
     """
 
     question = forms.TypedMultipleChoiceField(

@@ -83,7 +83,7 @@ class SettingsForm(PublicationForm):
         blocks: int | None = None,
         now: datetime | None = None,
     ) -> None:
-        """Build the form. `blocks` is the survey's number of blocks, or None to leave it unchecked.
+        """Build the form. If given, `blocks` is the number of blocks, which limits `drawn`.
 
         Dates must come after `now`.
         """
@@ -230,7 +230,7 @@ class SettingsForm(PublicationForm):
         at_second: str = "",
         at_first: str = "",
     ) -> None:
-        """Refuse two values that disagree, at the second field or, if there is none, the first."""
+        """Reject values that disagree, at the second field or, if it is missing, at the first."""
         one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
             said = problem.format(first=one, second=other)

@@ -1,4 +1,4 @@
-"""The forms that add a language to a survey, and those for its translations."""
+"""The form that adds a language to a survey, and the form for the translations into a language."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from surveys.models import (
     Survey,
 )
 
-# The names of all translation fields begin with this, so that an error page can find them.
+# The names of all translation fields begin with this prefix, so that error pages find them.
 PREFIX = "words-"
 _LONG = ("text", "follow_up")
-# Texts that authors write in lists, and the longest allowed entry.
+# The fields that authors fill in with lists, and the longest allowed entry of each.
 _LINES = {
     "options": MAX_OPTION_LENGTH,
     "scored_items": MAX_ITEM_LENGTH,

@@ -82,7 +82,7 @@ def asks(text: str) -> bool:
 
 
 def mentions_routing(text: str) -> bool:
-    """Return whether a text still contains a rule, which respondents would read."""
+    """Return whether a question's text still contains a rule, which respondents would read."""
     return _ROUTING.search(text) is not None
 
 

@@ -71,7 +71,7 @@ class Mark:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split a text into lines whose only white space is tabs and single spaces."""
+    """Split text into lines that have no white space except tabs and single spaces."""
     return [_clean(line) for line in _LINE_END.split(text)]
 
 
@@ -106,7 +106,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
 
 
 def _find_end(row: str, lines: Sequence[str], start: int) -> int:
-    """Return the place of the line where the row's last cell ends, or 0 if it ends in the row."""
+    """Return the index of the line that ends the row's last cell, or 0 if no further line does."""
     cell = row.rpartition("\t")[2]
     if not cell.startswith('"') or cell.count('"') % 2 == 0:
         return 0

@@ -203,7 +203,7 @@ def _lacks_all(question: PastedQuestion) -> bool:
 
 
 class _Parser:
-    """Reads line by line. `is_below` says whether the previous line contained anything."""
+    """Reads line by line. `is_below` says whether the line above has any text."""
 
     def __init__(self) -> None:
         self.questions: list[PastedQuestion] = []
@@ -379,7 +379,7 @@ def _add_cells(question: PastedQuestion, cells: list[str]) -> None:
     while cells and isinstance(detail := find_detail(cells[-1]), kinds):
         _add_detail(question, detail)
         cells = cells[:-1]
-    question.answers += cells  # a range counts if it is the only answer
+    question.answers += cells  # a single answer may later be read as a range
 
 
 def _add_detail(question: PastedQuestion, detail: Detail) -> None:

@@ -22,9 +22,9 @@ ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)”
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The question that a pasted question becomes, or the reason why the latter is left out.
+    """The question made from a pasted question, or the problem that prevents this.
 
-    A note says which part of a created question was left out.
+    A note says which part of the question was left out.
     """
 
     question: Question | None = None

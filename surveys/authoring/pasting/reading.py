@@ -39,7 +39,7 @@ class Reading:
 
     @property
     def assumed(self) -> int:
-        """The number of yes/no questions that are of this type only because they lack answers."""
+        """The number of questions that are yes/no questions only because no answers are listed."""
         return sum(row.is_assumed for row in self.rows)
 
 
@@ -60,7 +60,7 @@ class _RuleLeftOut(Exception):
 
 
 class _Reader:
-    """Turns pasted questions into unsaved ones, in order. The unsaved ones have negative keys."""
+    """Turns pasted questions into unsaved `Question` objects, in order, with negative keys."""
 
     def __init__(
         self, pasted: Sequence[PastedQuestion], *, stored: Sequence[Question], may_decline: bool
@@ -74,7 +74,7 @@ class _Reader:
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map question numbers in the text to places. If there are none, count questions from 1."""
+        """Map question numbers in the text to places. If it has none, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}

@@ -42,13 +42,13 @@ class ReleaseCard:
     form: ReleasePlanForm | None  # None if no more releases can be planned
     spent: int
     cap: int
-    excess: str  # why the releases cannot all be made
+    excess: str  # why not all of the releases can be made
 
 
 def build_release_card(
     survey: Survey, manifest: Manifest, form: ReleasePlanForm | None = None
 ) -> ReleaseCard | None:
-    """Describe a protected draft's planned releases and form, or return None for other drafts."""
+    """Describe the planned releases of a protected draft, or return None for another draft."""
     if manifest.planned_releases is None:
         return None
     planned = manifest.planned_releases

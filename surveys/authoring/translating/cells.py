@@ -21,5 +21,5 @@ def defuse(text: str) -> str:
 
 
 def restore(cell: str) -> str:
-    """Return the text as it was before it was defused. Any other text stays the same."""
+    """Undo `defuse`. Text without added apostrophes stays the same."""
     return _DEFUSED.sub("", cell)

@@ -61,7 +61,7 @@ class FileReading:
     unknown: list[LeftOut] = field(default_factory=list)
     columns: Sequence[str] = ()  # the columns that are left out
     problems: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)  # what is still missing after the changes
+    missing: list[str] = field(default_factory=list)  # sentences about missing translations
 
     @property
     def texts(self) -> dict[str, dict[str, str]]:

@@ -69,7 +69,7 @@ def decode(content: bytes) -> str:
 
 
 def _refuse_lost_letters(text: str) -> None:
-    """Refuse words in languages whose letters this encoding lacks, because they are garbled."""
+    """Reject words in Arabic and Chinese, which this encoding garbles."""
     table = read_table(normalize(text))
     lost = [
         name_language(code)
@@ -81,7 +81,7 @@ def _refuse_lost_letters(text: str) -> None:
 
 
 def normalize(text: str) -> str:
-    """Write line breaks in the same way as text that a form sends back."""
+    """Write line breaks as in text that is submitted with a form."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -210,7 +210,7 @@ def read_limit(constraint: str) -> int | None:
 
 
 def read_closed_list(constraint: str) -> list[str]:
-    """List the answers that `. = 'a' or . = 'b'`, or a pattern with such words, allows."""
+    """List the answers allowed by `. = 'a' or . = 'b'`, or by a pattern of such words."""
     found = _LISTED.fullmatch(constraint.strip())
     if found and "|" in found[1]:
         return [word.strip() for word in found[1].split("|")]

@@ -1,7 +1,7 @@
 """Read a workbook or a CSV file as sheets of text. This runs in the child process (child.py).
 
 pyxform's own reader stops after 60 empty rows, skips columns without a head and does not say which
-column a cell is in. The cells are therefore read here, and become text by pyxform's rules.
+column a cell is in. The cells are therefore read here, and are converted to text as in pyxform.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read_file(content: bytes) -> File:
 
 
 class _Counter:
-    """Refuses a file that has more rows or cells than any questionnaire."""
+    """Rejects a file that has more rows or cells than any questionnaire."""
 
     def __init__(self) -> None:
         self.rows = self.cells = 0

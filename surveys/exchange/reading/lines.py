@@ -33,7 +33,7 @@ class Line:
     text: str = ""
     notes: list[tuple[str, str, Kind]] = field(default_factory=list)  # column, reason, kind
     left: str = ""  # the reason if the row is left out
-    column: str = ""  # the column of the cell that is the reason
+    column: str = ""  # the column of the cell that is the reason for leaving the row out
     taken: set[str] = field(default_factory=set)
 
     def take(self, column: str) -> str:

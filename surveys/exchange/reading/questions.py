@@ -1,4 +1,4 @@
-"""Turn questions of other programs, with their choices, into Murmur's. Imports no Django."""
+"""Turn questions and choices of other programs into Murmur's questions. Imports no Django."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Parsed:
     settings_line: int = 0  # the line of the consent
     answers: list[int] = field(default_factory=list)  # the lines of lists of answers
     translations: dict[str, dict[str, str]] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)  # parts without a row that are left out
+    remarks: list[str] = field(default_factory=list)  # parts that have no row and are left out
 
     def write(self) -> dict[str, Any]:
         written = asdict(self)
@@ -170,7 +170,7 @@ class Closed:
 
 
 def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = False) -> Closed:
-    """Decide what a list of answers becomes, and note the changes to its cells."""
+    """Choose the type of question for a list of answers, and note the changes to the cells."""
     found = Closed(type="several" if several else "declared" if declared else "choice")
     kept = []
     for choice in choices:

@@ -59,9 +59,9 @@ def is_dictionary(sheet: Sheet) -> bool:
 
 
 def _read_heads(sheet: Sheet) -> dict[str, str]:
-    """Map the letters of columns to their names. An unknown column keeps its head.
+    """Map column letters to column names. An unknown column keeps its head.
 
-    If no head is that of the field names, a first column with an unknown head has the field names.
+    If no column is recognized as the field names, column A is used, unless its head is known.
     """
     first = next(iter(sheet.rows.values()), {})
     heads: dict[str, str] = {}
@@ -174,7 +174,7 @@ class _Reader:
         self.items.append(item)
 
     def _read_matrix(self, line: Line, content: Mapping[str, Any]) -> bool:
-        """Return whether the question is in the same matrix as that in the previous line."""
+        """Return whether the question is in the same matrix as the question before it."""
         before, self.matrix = self.matrix, line.take("matrix_group_name")
         if self.matrix:
             shares = content.get("type") in TYPES_IN_GRIDS
@@ -195,7 +195,7 @@ class _Reader:
     def _read_type(
         self, kind: str, line: Line, *, declared: bool
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
-        """Return what the question becomes, and the names of its answers in rules."""
+        """Return the question's content, and the names that rules use for its answers."""
         choices = "select_choices_or_calculations"
         if kind in ("yesno", "truefalse"):
             if kind == "truefalse":

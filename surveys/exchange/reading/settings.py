@@ -29,7 +29,7 @@ def read_same_fact(column: str, text: str, item: Item) -> None:
 
 
 def read_bands(line: Line, column: str, bands: Mapping[str, str], item: Item) -> bool:
-    """Take the line of each band by its result, or return False if the formula's results differ."""
+    """Store the lines of bands by result, or return False if the formula has other results."""
     if {result for _, _, result in item.steps} != bands.keys():
         line.note(column, "Left out: the row computes other bands, or none.")
         return False

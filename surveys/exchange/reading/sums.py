@@ -87,7 +87,7 @@ def _read_term(tokens: Tokens) -> Sum:
         if tokens.take(word):
             tokens.demand("(")
             terms = _terms(tokens, 1)
-            # As in coalesce(x, 0) and round(x, 0).
+            # The second argument, as in coalesce(x, 0) and round(x, 0), can only be 0.
             if tokens.take(",") and tokens.pop()[1] != "0":
                 raise NotReadable("It replaces missing answers with a number.")
             tokens.demand(")")

@@ -184,7 +184,7 @@ class _Reader:
         return found
 
     def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
-        """Take a row's text in the survey's language, the column, and texts in other languages."""
+        """Take the text in the survey's language, with its column, and texts in other languages."""
         own, own_column = "", ""
         words: dict[str, tuple[str, str]] = {}
         for column in table.columns:
@@ -295,7 +295,7 @@ class _Reader:
     def _read_type(
         self, kind: str, line: Line, words: Words
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
-        """Return what the question becomes, the names of its answers in rules, and their lines."""
+        """Return the content, the names of answers in rules, and the lines of the answers."""
         type_head = self.survey.find("type")
         plain = to_snake_case(kind).replace("-", "_")
         if (filtered := self.survey.find("choice_filter")) in line.cells and filtered:

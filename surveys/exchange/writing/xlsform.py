@@ -28,7 +28,7 @@ _TYPES = {
     QuestionType.INFORMATION: "note",
     QuestionType.SEVERAL: "select_multiple",
 }
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # XML has no such characters
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # XML does not allow these characters
 _HEADS = ("relevant", "constraint", "calculation", "appearance")
 _OURS = (
     *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
