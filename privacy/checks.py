@@ -48,7 +48,7 @@ def check_whole_counts(
     at_most: int = MOST_REPORTS,
     shape: tuple[int, ...] | None = None,
 ) -> Numbers:
-    """Reject an array unless all values are whole numbers in a range; whole floats are accepted."""
+    """Reject an array unless all values are whole numbers in a range; 2.0 is accepted as whole."""
     counts = _as_array(name, values)
     if shape is not None and counts.shape != shape:
         wanted = f"{shape[0]} entries" if len(shape) == 1 else f"the shape {shape}"
@@ -147,7 +147,7 @@ def check_distribution(name: str, values: ArrayLike, *, symbols: int) -> Floats:
 
 
 def check_channel(other_probability: ArrayLike, slope: ArrayLike) -> tuple[Floats, Floats]:
-    """Reject channels, given as arrays of c and d, if one of them reveals nothing or everything."""
+    """Reject channels, given as arrays of c and d, if any channel reveals nothing or everything."""
     c = check_shares("other_probability", other_probability, ends="()")
     d = _as_array("slope", slope)
     fits = _is_numeric(d) and bool((d > 0).all())

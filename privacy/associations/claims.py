@@ -36,7 +36,7 @@ def count_possible_claims(claims: int, *, misses: int) -> int:
     $$N = \\sum_{t=0}^{B-1} \\sum_{j=0}^{r-1} \\binom{t}{j}.$$
 
     Given the open half, these N claims are fixed before the sealed half is read, so Bonferroni's
-    inequality holds for all of them. Claims that are all tested at once do not depend on verdicts;
+    inequality holds for all of them. Claims that are all tested together do not depend on verdicts;
     r = 1 covers this case, because N is then equal to B.
 
     References

@@ -27,8 +27,8 @@ class Contradiction:
     Attributes
     ----------
     while_watched : bool
-        Result of the test that holds at every look: True at any look with probability at most
-        1 - level.
+        Result of the test that may be used at every look. The probability that it is ever True by
+        chance is at most 1 - level.
     after_fixed_end : bool
         Result of the more sensitive test for one look, with the amount of data fixed in advance.
     """
@@ -45,7 +45,7 @@ class Contradiction:
         )
 
     def applies(self, *, fixed_end: bool) -> bool:
-        """Return the result that is valid with or without a fixed end."""
+        """Return the result for a fixed end, or the one that is valid at every look."""
         return self.after_fixed_end if fixed_end else self.while_watched
 
 
@@ -81,8 +81,8 @@ def find_contradiction(
 
     Notes
     -----
-    With N the counts over the categories of the variables, and L the greatest log-likelihood that
-    true shares in [0, 1] can give:
+    Let N be the counts over the categories of the variables, and L the greatest log-likelihood that
+    true shares in [0, 1] can give.
 
     - At every look, the test is True if ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)). The
       statistic compares the Dirichlet(1/2) mixture with the most likely shares. A mixture of

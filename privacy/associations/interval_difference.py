@@ -91,18 +91,18 @@ def difference_of_intervals(
     -----
     The interval is computed by MOVER, the method of variance estimates recovery. With unclipped
     estimates a and b and their intervals (l, u) and (m, v), the ends are
-    a - b - sqrt((a - l)^2 + (v - b)^2) and a - b + sqrt((u - a)^2 + (b - m)^2), cut to the range of
-    possible differences.
+    a - b - sqrt((a - l)^2 + (v - b)^2) and a - b + sqrt((u - a)^2 + (b - m)^2), clipped to the
+    range of possible differences.
 
     Each end uses the sides of the two intervals that bound the difference there, so the result
     keeps their asymmetry. For Wilson intervals of plain shares, MOVER is Newcombe's method. MOVER
     needs only the two estimates with their intervals, so it also works for ratios and means, whose
-    sampling distributions have no simple form. The coverage is approximately that of the two
+    sampling distributions have no simple form. The coverage is close to the coverage of the two
     intervals.
 
     An end at the smallest or largest possible value says nothing about the error on that side,
-    because the interval was cut off there. Such a side is taken to be at least as long as the
-    other. Without this rule, 95 % intervals for the difference between a share of 0 among 100
+    because the interval was cut off there. Such a side is taken to be at least as long as the other
+    side. Without this rule, 95 % intervals for the difference between a share of 0 among 100
     reports and a share of .1 among 900 reports, with two coins, contain the true difference in 89 %
     of all cases.
 

@@ -27,7 +27,7 @@ class GroupDifference:
     Attributes
     ----------
     difference : float
-        Difference of the unbiased shares; may lie outside [-1, 1].
+        Difference between the unbiased shares; it may lie outside [-1, 1].
     standard_error : float
     low, high : float
         Ends of the interval, in [-1, 1].
@@ -82,11 +82,11 @@ def compare_groups(
     Notes
     -----
     If both groups have the same channel, the interval is Newcombe's hybrid of two Wilson intervals
-    for the difference of the reported shares, divided by d. The lowest coverage of 95 % intervals
-    at n = 50 in each group, over all pairs of shares on a grid of .02, is .939 with two coins and
-    .902 at epsilon = 4. If the channels differ, the interval contains the differences that a
-    likelihood-ratio test does not reject, with the second share as a nuisance parameter. Both
-    intervals are valid for one look at the data, with the amount of data fixed in advance.
+    for the difference between the reported shares, divided by d. The lowest coverage of 95 %
+    intervals at n = 50 in each group, over all pairs of shares on a grid of .02, is .939 with two
+    coins and .902 at epsilon = 4. If the channels differ, the interval contains the differences
+    that a likelihood-ratio test does not reject, with the second share as a nuisance parameter.
+    Both intervals are valid for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------

@@ -18,7 +18,7 @@ from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
-_ZERO = 1e-7  # a cell with a smaller share of people counts as empty: the information omits it
+_ZERO = 1e-7  # a cell with a smaller share counts as empty and is left out of the information
 _FARTHEST = 4.0  # log odds of a share of 1.8 %
 FAR = 6.0  # log odds: a larger coefficient may be infinite
 _NEAR = 0.2  # how far finite coefficients may fall short of the limiting log-likelihood
@@ -88,7 +88,7 @@ class LatentModel:
             nonlocal coefficients
             masses = self._masses(expected / expected.sum())
             totals = expected[self.layout.events] + expected[self.layout.others]
-            added = self.added * (totals + totals.mean())  # to empty rows too
+            added = self.added * (totals + totals.mean())  # also to empty rows
             coefficients = _fit_expected(
                 events=expected[self.layout.events] + added / 2,
                 totals=totals + added,
@@ -120,7 +120,7 @@ class LatentModel:
         return self._polish(replace(state, log_likelihood=height))
 
     def solve_inside(self, limit: ModelState) -> ModelState:
-        """Find moderate coefficients whose likelihood is almost that of `limit`.
+        """Find moderate coefficients whose likelihood is almost the likelihood of `limit`.
 
         Where a row's event share may be 0 or 1, the likelihood hardly changes, or keeps rising, as
         coefficients grow.
@@ -239,7 +239,7 @@ class LatentModel:
         )
 
     def covariance(self, state: ModelState) -> Floats:
-        """Return the covariance of the coefficients: huge values where the reports say nothing."""
+        """Return the coefficients' covariance, which is huge where reports carry no information."""
         _, information, directions = self._derivatives(state)
         values, vectors = np.linalg.eigh(information)
         values = np.maximum(values, _FLATTEST * values.max())
@@ -274,7 +274,7 @@ def _fit_expected(
 ) -> Floats:
     """Do the M step: fit an ordinary logistic regression to expected counts by Newton's method."""
     if start is None:
-        # Start from least squares on the log odds, which is close for any offset.
+        # Start from least squares on the log odds, which gives a close start for any offset.
         shares = (events + _SMOOTH * totals.mean()) / (totals + 2 * _SMOOTH * totals.mean())
         weights = np.sqrt(totals * shares * (1 - shares))
         odds = (logit(shares) - offset) * weights
@@ -290,7 +290,7 @@ def _fit_expected(
         event = expit(offset + design @ coefficients)
         score = design.T @ (events - totals * event)
         information = design.T @ (design * (totals * event * (1 - event))[:, None])
-        # Take the shortest step, because the reports may say nothing about some direction.
+        # Take the shortest step, because the reports may carry no information about some direction.
         step = np.linalg.lstsq(information, score, rcond=_FLATTEST)[0]
         for halvings in range(30):
             moved: Floats = coefficients + step / 2**halvings

@@ -17,13 +17,13 @@ from privacy.checks import Floats
 _FLOOR = 1e-12  # the smallest share: a boundary that the search keeps away from
 _HAIR = 1e-9
 _LONGEST = 3.0  # log odds: the longest step of a search
-_FLAT = 25.0  # log odds: further out the likelihood does not change
+_FLAT = 25.0  # log odds: further out, the likelihood does not change
 _SLACK = 1e-6  # how far a search may overstep the limit of the likelihood
 _PULLS = 40
 _BARRIERS = (0.01,)  # fall of the log-likelihood if all log odds are 1
-_MORE_BARRIERS = (0.05,)  # where the likelihood is flat at its maximum
+_MORE_BARRIERS = (0.05,)  # added where the likelihood is flat at its maximum
 
-# Maps masses and coefficients to a number and its derivatives with respect to both.
+# An estimand maps masses and coefficients to a number and its derivatives with respect to both.
 Estimand = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
 
 
@@ -82,7 +82,7 @@ class LatentProfiles:
             return outward * inf
 
         def cross(inner: float, outer: float, near: Floats, beyond: ModelState) -> float:
-            """Find the limit between two values, of which the outer one is beyond it."""
+            """Find the limit, which lies between the two values."""
             find = partial(scipy.optimize.brentq, a=inner, b=outer, xtol=1e-7 * error, rtol=1e-12)
 
             def follow(at: float) -> float:
@@ -132,9 +132,8 @@ class LatentProfiles:
     def _left(self, u: Floats, barrier: float = 0.0) -> float:
         """Return the log-likelihood minus its limit, which is negative outside the region.
 
-        With `barrier`, the result falls evenly as log odds move away from 0. This keeps a search
-        from getting stuck where no one or everyone has the event, because the likelihood is flat
-        there.
+        With `barrier`, the result falls evenly as log odds move away from 0. The likelihood is flat
+        where no one or everyone has the event; the barrier keeps a search from getting stuck there.
         """
         masses, coefficients = self._split(u)
         odds = np.abs(self.model.offset + self.model.design @ coefficients)

@@ -71,21 +71,22 @@ class LatentLogisticFit:
     names : tuple of str
         Names of the coefficients, with the intercept first.
     coefficients : ndarray of float64, shape (p,)
-        Log odds and their changes; infinite where the likelihood keeps rising, because no one or
-        everyone with some combination of answers may have the event.
+        Log odds and their changes. A coefficient is infinite where the likelihood keeps rising,
+        because no one or everyone with some combination of answers may have the event.
     standard_errors : ndarray of float64, shape (p,)
-        Computed from the observed information; infinite for infinite coefficients.
+        Standard errors from the observed information, which are infinite for infinite coefficients.
     covariance : ndarray of float64, shape (p, p)
-        Covariance of the coefficients; meaningful only if all are finite.
+        Covariance of the coefficients, which is meaningful only if all coefficients are finite.
     low, high : ndarray of float64, shape (p,)
-        Ends of the profile-likelihood intervals of the coefficients; infinite where the likelihood
-        never falls to the limit. An interval excludes 0 where its test rejects at 1 - level.
+        Ends of the profile-likelihood intervals of the coefficients. An end is infinite where the
+        likelihood never falls to the limit. An interval excludes 0 where its test rejects at 1 -
+        level.
     adjusted : tuple of AdjustedShares
-        One for each coefficient except the intercept.
+        Adjusted shares for each coefficient except the intercept.
     tests : tuple of SignificanceTest
         Likelihood-ratio test of each coefficient against zero.
     predictor_tests : tuple of SignificanceTest
-        Likelihood-ratio test that all coefficients of a predictor are zero, for each predictor.
+        For each predictor, the likelihood-ratio test that all its coefficients are zero.
     log_likelihood : float
         Log-likelihood of the fit, without the multinomial coefficient.
     level : float
@@ -131,11 +132,11 @@ def fit_latent_logistic(
     counts : array_like of int, shape (k_0, ..., k_m)
         Number of reports showing each combination of codes: the outcome first, then the predictors.
     variables : sequence of Variable
-        Outcome and predictors. The outcome has two answers, 1 being the event.
+        Outcome and predictors. The outcome has two answers; answer 1 is the event.
     trends : collection of int, optional
-        Indices in `variables` of the predictors whose answers are equal steps. Each of these
-        predictors has one coefficient, for a single step. Any other predictor has a coefficient for
-        each answer except the first, which is the reference.
+        Indices in `variables` of the predictors whose answers form a scale of equal steps. Each of
+        these predictors has one coefficient, for a single step. Any other predictor has a
+        coefficient for each answer except the first, which is the reference.
     names : sequence of str, optional
         Names of the coefficients; by default "intercept", "x1=1", ..., and "x1" for a trend.
     level : float, optional
@@ -251,7 +252,7 @@ class _Coding:
     The design has one row for each combination of the predictors' answers, in C order.
     """
 
-    answers: NDArray[np.int64]  # of each predictor, in each row of the design
+    answers: NDArray[np.int64]  # the answer to each predictor in each row of the design
     steps: tuple[tuple[int, ...], ...]  # the answers that the columns of a predictor stand for
     trends: frozenset[int]  # which predictors, counted from 0, have one column
 

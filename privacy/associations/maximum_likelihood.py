@@ -89,8 +89,8 @@ def maximize_likelihood(
     extrapolates where that raises the likelihood. Free shares have converged when the
     log-likelihood is within 1e-10 of its maximum: by concavity, the maximum is at most
     n (max(channel' (l / (channel p))) - 1) higher. Shares under a model have converged when none
-    moves by more than `tolerance` in a round. The slower EM is, the less this guarantees, so refine
-    the result where it must be exact.
+    moves by more than `tolerance` in a round. The more slowly EM converges, the less this
+    guarantees, so refine the result where it must be exact.
 
     References
     ----------
@@ -170,7 +170,7 @@ class _Climb:
         for halvings in range(20):
             moved: Floats = shares + (target - shares) / 2**halvings
             if self.height(moved) > start:
-                # Keep shares above 0, because EM could not raise them from there.
+                # Keep shares above 0, because EM could not raise a share of 0.
                 return np.maximum(moved, _TINY)
         return shares
 

@@ -22,7 +22,7 @@ from privacy.checks import Floats, check_distribution, check_level, check_not_ne
 # The smallest share. It keeps ratios defined, and its effect on results is negligible.
 _FLOOR = 1e-12
 _HAIR = 1e-9
-_STEP = 1e-30  # of the complex-step derivative, which subtracts nothing and so loses no digits
+_STEP = 1e-30  # for the complex-step derivative, which subtracts nothing and so loses no precision
 _SLACK = 1e-3  # relative tolerance for the drop in log-likelihood
 _STARTS = (0.95,)
 _BEST_STARTS = 3  # the best mixtures of extreme points, kept as starts
@@ -189,7 +189,7 @@ class LikelyShares:
     def _whiten(self) -> Floats:
         """Return directions that keep the sum of the shares, each as long as one standard error."""
         cells = len(self._best)
-        # An orthonormal basis of the shares that sum to zero.
+        # Find an orthonormal basis of the changes of shares that sum to zero.
         basis = np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]
         changed = self._channel @ basis
         information = changed.T @ (changed * (self._weights.sum() / self._reported)[:, None])

@@ -17,7 +17,7 @@ MOST_QUESTIONS = 6
 SEGMENTS = (2, 3)
 # The most likely share of an empty row is often not exactly 0.
 _LEAST_SHARE = 1e-9
-# The most likely shares are exact to about ten digits; values that are closer are ties.
+# The most likely shares are exact to about ten digits; values that differ by less count as ties.
 _DIGITS = 10
 _ROWS_TO_START_FROM = 10
 _MOST_ROUNDS = 1000  # far more than are needed
@@ -92,7 +92,7 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
         If the table does not have two to six axes of length 2, its shares are not a distribution,
         or segments is neither 2 nor 3.
     TooFewRowsError
-        If fewer rows than `segments` have a share above 1e-9; a kind of ValueError.
+        If fewer rows than `segments` have a share above 1e-9. This is a subclass of ValueError.
 
     Notes
     -----
@@ -102,8 +102,8 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
     another segment lowers the objective most, and continues until no move lowers it. These moves
     matter because many rows are equally far from two centres. Nothing is random. The division with
     the smallest objective is returned. A row with the same distance from two centres belongs to the
-    first of them, and the first of several equal objectives wins; values are equal if they agree to
-    ten decimals. The result may still be a local minimum.
+    first of them, and the first of several equal objectives wins; values count as equal if they
+    agree to ten decimals. The result may still be a local minimum.
 
     References
     ----------
@@ -134,7 +134,7 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
 
 
 def _iterate(points: Floats, weights: Floats, segments: int) -> Segments:
-    """Improve all starts at once; arrays have the axes start, row, segment and question."""
+    """Improve all starts together; arrays have the axes start, row, segment and question."""
     heaviest = np.argsort(-weights.round(_DIGITS), kind="stable")[:_ROWS_TO_START_FROM]
     starts = points[np.array(list(combinations(heaviest, segments)))]
     nearest = _measure(points, starts).argmin(axis=-1)

@@ -32,7 +32,7 @@ class SignificanceTest:
     ----------
     method : str
         "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or "no_variation"
-        where all reports are the same, which is no evidence against the hypothesis (p = 1).
+        if all reports are the same, which is no evidence against the hypothesis (p = 1).
     statistic : float or None
         None for the exact test and for "no_variation", which have none.
     degrees_of_freedom : int or None

@@ -37,20 +37,20 @@ class Variable:
     mechanism : RandomizedResponse
         The mechanism of the question.
     categories : tuple of tuple of int
-        The codes of each category; every code belongs to exactly one.
+        The codes of each category; every code belongs to exactly one category.
     answered : int
         How many of the categories, counting from the first, are answers; the others mean refused
         or not asked.
     gate : RandomizedResponse, optional
         Mechanism of a second symbol that says whether the question was answered. The code 0 means
-        yes; if the true code of the gate is another one, the question's true code is 0. A report's
+        yes; if the gate has any other true code, the question's true code is 0. A report's
         code is the gate's code times k plus the question's code. See `gated`.
 
     Raises
     ------
     ValueError
-        If the categories are not a partition of the codes, or `answered` is not between one and
-        their number.
+        If the categories are not a partition of the codes, or `answered` is not between one and the
+        number of categories.
 
     Examples
     --------

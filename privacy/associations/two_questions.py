@@ -1,7 +1,7 @@
 """Two questions, or groups and a question: the difference, the odds ratio and the correlation.
 
-Grouping people by their reported answers would compare mixtures of the true groups. Everything here
-is computed from the likelihood of the table of true answers.
+Grouping people by their reported answers would compare mixtures of the true groups. Here,
+everything is computed from the estimated table of true answers and its likelihood.
 """
 
 from __future__ import annotations
@@ -133,9 +133,9 @@ def associate(
 
     Notes
     -----
-    The difference is p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals use
-    the profile likelihood of the joint multinomial, even where a share is at 0 and a delta method
-    would fail. They hold for one look at the data, with the amount of data fixed in advance.
+    The difference is p_11 / p_.1 - p_10 / p_.0, where p are the true shares of the cells. Intervals
+    use the profile likelihood of the joint multinomial, even where a share is at 0 and a delta
+    method would fail. They hold for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------
@@ -201,7 +201,7 @@ class _Analysis:
 
     def describe(self, test: SignificanceTest) -> Association:
         cells, region = self.cells, self.region
-        # The share of an empty group can be anything, so it is left open if a group may be empty.
+        # An empty group can have any share, so a group that may be empty gets the whole range.
         nobody = [region.without(group) for group in cells.groups]
         vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
         a, b, c, d = (float(part) for part in cells.split(self.table.shares.ravel()))
@@ -344,7 +344,7 @@ class _Cells:
 
     @property
     def answers(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the cells of the event in either group, then those of the non-event."""
+        """Return the cells of the event in either group, then the cells of the non-event."""
         a, b, c, d = self.masks
         return a | c, b | d
 

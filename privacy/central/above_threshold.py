@@ -152,7 +152,7 @@ def first_alert_probabilities(
     Returns
     -------
     ndarray of float64
-        Probability that the alert comes at each look and, as the last entry, that none comes.
+        Probability of the alert at each look, followed by the probability that no alert comes.
 
     Raises
     ------

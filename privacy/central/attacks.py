@@ -47,8 +47,8 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
     Returns
     -------
     float
-        (exp(epsilon) + delta) / (exp(epsilon) + 1), in [1/2, 1]. At epsilon = delta = 0, it is one
-        half, as for a guess.
+        (exp(epsilon) + delta) / (exp(epsilon) + 1), in [1/2, 1]. At epsilon = delta = 0, the result
+        is one half, as for a random guess.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
 
     Notes
     -----
-    The attacker knows both neighbours, has unlimited computing power, and thinks both equally
+    The attacker knows both neighbours, has unlimited computing power, and considers both equally
     likely. The bound is (1 + TV)/2 for the largest total variation distance that (epsilon, delta)
     allows.
 
     References
     ----------
     Kairouz, P., Oh, S. and Viswanath, P. (2015), The composition theorem for differential privacy,
-    ICML, section 2: the region of the two kinds of errors, here at equal chances.
+    ICML, section 2: the region of the two kinds of error, here for equally likely hypotheses.
 
     Examples
     --------
@@ -91,7 +91,8 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
     Returns
     -------
     float
-        (1 + TV)/2, with TV the total variation distance between the noise and the noise plus one.
+        (1 + TV)/2, where TV is the total variation distance between the noise and the noise plus
+        one.
 
     Raises
     ------
@@ -124,13 +125,13 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
     noisy = check_whole("noisy_figures", noisy_figures, at_least=1, at_most=2)
     peak = _largest_probability(scale)
     if noisy == 2:
-        # The sum of P(z)^2 over z, a geometric series with a^2 = exp(-2/b).
+        # This is the sum of P(z)^2 over z, a geometric series with a^2 = exp(-2/b).
         peak = peak**2 / _largest_probability(scale / 2)
     return (1 + peak) / 2
 
 
 def _largest_probability(scale: float) -> float:
-    """Return P(Z = 0) = (1 - a)/(1 + a), a = exp(-1/b), of the discrete Laplace distribution."""
+    """Return P(Z = 0) = (1 - a)/(1 + a) for discrete Laplace noise, where a = exp(-1/b)."""
     return tanh(1 / (2 * scale)) if scale > 1e-300 else 1.0
 
 
@@ -287,16 +288,15 @@ def reconstruct(
     Raises
     ------
     ValueError
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Notes
     -----
-    Neighbours differ in one person's bit, which changes each count of a group with that person by
-    one. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no
-    attacker is right about one bit more often than `success_bound` if both values are equally
-    likely. Exact counts determine all bits once there are about as many groups as people, however
-    large the smallest group is. Unless Laplace noise is small compared with sqrt(people), rounding
-    fails.
+    Neighbours differ in one person's bit, which changes the count of each group with that person by
+    one. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no attacker is
+    right about one bit more often than `success_bound` if both values are equally likely. Exact
+    counts determine all bits once there are about as many groups as people, however large the
+    smallest group is. Unless Laplace noise is small compared with sqrt(people), rounding fails.
 
     The noise here is only for demonstration: numpy's generator is not suitable for a release.
 

@@ -31,9 +31,9 @@ def audited_epsilon(
     Returns
     -------
     float
-        ln((p - delta) / q), with p the lower limit for the first probability and q the upper limit
-        for the other; 0 if the logarithm would be negative. The probability that the result exceeds
-        the mechanism's epsilon is at most 2 (1 - level).
+        ln((p - delta) / q), where p is the lower limit for the first probability and q is the upper
+        limit for the other, or 0 if the logarithm would be negative. The probability that the
+        result exceeds the mechanism's epsilon is at most 2 (1 - level).
 
     Raises
     ------
@@ -42,9 +42,9 @@ def audited_epsilon(
 
     Notes
     -----
-    The limits are those of Clopper and Pearson, which hold for every number of runs. The event must
-    be chosen before the runs. A value above the promised epsilon shows a fault; a value below it
-    shows nothing, because the loss may be larger for another event or other neighbours.
+    The limits are Clopper and Pearson's, which hold for any number of runs. The event must be
+    chosen before the runs. A value above the promised epsilon shows a fault; a value below it
+    proves nothing, because the loss may be larger for another event or other neighbours.
 
     References
     ----------

@@ -30,14 +30,14 @@ MOST_CELLS = 4096  # cells that one report may change
 LEAST_EPSILON = Fraction(1, 10**9)  # with a smaller epsilon, a release is useless
 # A Gaussian's sigma is a multiple of 1 / 64, which floats represent exactly.
 _STEP = Fraction(1, 64)
-# At this variance or more, a sum of discrete Gaussians is a discrete Gaussian to more digits than a
-# float has.
+# From this variance on, a sum of discrete Gaussians equals a discrete Gaussian to more digits than
+# a float has.
 _WIDE = 4.0
 # How many standard deviations of a convolved sum are kept on each side. The probability left out
 # at each end is about exp(-98).
 _KEPT = 14
 _CHUNK = 2**20
-# Covers the rounding of sums of positive terms, so that a delta is never understated.
+# This factor covers the rounding of sums of positive terms, so that a delta is never understated.
 _SLACK = 1 + 1e-10
 
 
@@ -133,8 +133,8 @@ def discrete_gaussian_delta(
         sigma squared of every cell, positive and at most 2**42.
     squared_sensitivity : int
         Number s of cells that one report changes by one, from 1 to 4096. If the report is added or
-        removed, this is the number of its symbols; if it is replaced, two for every symbol whose
-        code changes.
+        removed, s is the number of its symbols. If it is replaced, s is twice the number of symbols
+        whose code changes.
     epsilon : float
         The epsilon at which delta is computed, at least 0 and finite.
 
@@ -181,7 +181,7 @@ def discrete_gaussian_delta(
     for start in range(least, last, _CHUNK):
         sums = np.arange(start, min(start + _CHUNK, last), dtype=np.float64)
         total += _excess(sums, gaussian_terms(sums, width), spread, cells, epsilon)
-    # Bounds on the terms left out at each end, which fall at least geometrically.
+    # Bound the terms left out at each end, which fall at least geometrically.
     beyond = float(gaussian_terms(np.array([float(last)]), width)[0]) / -expm1(-last / width)
     below = beyond if least < 0 else 0.0
     return min(total * _SLACK + beyond + below, 1.0)

@@ -19,7 +19,7 @@ from privacy.checks import (
     check_whole,
 )
 
-# Covers the rounding of a handful of operations, so that a loss is never understated.
+# This factor covers the rounding of a handful of operations, so that a loss is never understated.
 _SLACK = 1 + 1e-14
 
 
@@ -67,7 +67,7 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
     Returns
     -------
     float
-        Epsilon in nats, at least 0, rounded up; 0 for rho = 0.
+        Epsilon in nats, at least 0, rounded up. It is 0 for rho = 0.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
 
 
 def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
-    """Bound the total epsilon of releases, equal or not, by advanced composition.
+    """Bound the total epsilon of releases, whose epsilons may differ, by advanced composition.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def parallel_epsilon(*, epsilons: Sequence[float]) -> float:
 
 
 def group_delta(*, epsilon: float, delta: float, people: int) -> float:
-    """Bound the delta of a group of people at an epsilon that is `people` times that of one person.
+    """Bound the delta of a group of people at `people` times the epsilon of one person.
 
     Parameters
     ----------

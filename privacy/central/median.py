@@ -59,8 +59,9 @@ def median_scores(
     never suffice, because no changed answer narrows the gap between the two numbers by more than
     two.
 
-    At least one point has the score 0 unless the estimated number of people who chose any point is
-    negative (sum(counts) < a c n), which happens only if nearly all people refuse.
+    At least one point has the score 0 unless the estimated number of people who chose a point,
+    rather than refusing, is negative (sum(counts) < a c n). This happens only if nearly all people
+    refuse.
 
     Examples
     --------
@@ -109,9 +110,9 @@ def median_sensitivity(points: int, *, other_probability: int | Fraction) -> Fra
     below j changes the first by 1 - (2 j - a) c, one of a point above j by -1 - (2 j - a) c, one of
     j itself by -1 - (2 j - a) c, and one of another code by -(2 j - a) c. The largest of these
     changes is 1 + (a - 2) c: at j = 1 by a report of the lowest point (0), and at the highest point
-    by a report of that point. The second number is the first for the reversed scale. Neither the
-    larger of two numbers nor max(0, ...) changes by more than its arguments. One report may raise
-    some scores and lower others.
+    by a report of that point. The second expression is the first one for the reversed scale.
+    Neither the larger of two numbers nor max(0, ...) changes by more than its arguments. One report
+    may raise some scores and lower others.
 
     Examples
     --------

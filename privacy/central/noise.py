@@ -22,12 +22,12 @@ from privacy.checks import (
 )
 from privacy.level import LEVEL
 
-# Largest variance whose tails are summed term by term: a standard deviation of two million.
+# Tails are summed term by term up to this variance, a standard deviation of two million.
 MOST_VARIANCE = 2.0**42
-# Sums end where a term is smaller than the first by this factor (as a logarithm).
+# Sums end where the terms are below exp(-46) times the first term.
 _NEGLIGIBLE = 46.0
 _CHUNK = 2**20
-# Covers the rounding of sums of positive terms, so that a tail is never too small.
+# This factor covers the rounding of sums of positive terms, so that a tail is never too small.
 _SLACK = 1 + 1e-11
 
 
@@ -115,7 +115,7 @@ def discrete_laplace_variance(*, scale: float | Fraction) -> float:
     Raises
     ------
     ValueError
-        If scale is not positive and finite, or so large that the variance is not finite.
+        If scale is not positive and finite, or is so large that the variance is infinite.
 
     Examples
     --------
@@ -142,8 +142,8 @@ def discrete_laplace_bound(*, scale: float | Fraction, level: float = LEVEL) -> 
     Returns
     -------
     int
-        The least z with P(|Z| >= z) <= 1 - level: with probability `level` or more, the noise is
-        closer to zero.
+        The least z with P(|Z| >= z) <= 1 - level. The noise is closer to zero than z with a
+        probability of at least `level`.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def simultaneous_bound(*, scale: float | Fraction, cells: int, level: float = LE
     **Round the bound up before showing it.** With a probability of at least `level`, no cell's
     discrete noise is further from zero than the rounded bound, since P(|Z| > m) = 2 a**(m + 1) /
     (1 + a) is at most a**m for whole m. The unrounded bound holds for continuous noise; discrete
-    noise may exceed it slightly more often: with K = 1, b = 1 and a level of .95, in .073 of all
+    noise may exceed it more often. With K = 1, b = 1 and a level of .95, it does so in .073 of all
     draws.
 
     References
@@ -351,7 +351,7 @@ def gaussian_terms(z: Floats | NDArray[np.int64], variance: float) -> Floats:
 
 
 def check_summed_variance(name: str, variance: float | Fraction) -> float:
-    """Reject a variance that is not positive, or above 2**42, where tails are too long to sum."""
+    """Reject a variance that is not positive or is above 2**42, where tails are too long to sum."""
     spread = check_positive(name, variance)
     if spread > MOST_VARIANCE:
         raise ValueError(f"{name} must be at most 2**42, got {variance!r}")

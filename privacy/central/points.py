@@ -34,7 +34,7 @@ class TableMean:
     value : float
         Estimate; it may lie outside the scale.
     low, high : float
-        Ends of the interval, inside the scale.
+        Ends of the interval, which lies within the scale.
     parts : SpreadParts
         Standard error of `value` in points, and its parts.
     """
@@ -87,7 +87,7 @@ def table_mean(
     The interval is a score interval, as in `privacy.central.table.table_interval`: the set of all
     means Y of reported points with (A - Y)**2 <= z**2 (E (w - Y)**2 / n + v sum((w_j - Y)**2) /
     n**2), where E (w - Y)**2 = s**2 + (A - Y)**2 and s**2 is the variance of the reported points.
-    If the noise of n alone is so wide that the set has no ends, the interval is the whole scale.
+    If the noise of n alone is so large that the set has no ends, the interval is the whole scale.
 
     References
     ----------

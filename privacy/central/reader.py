@@ -25,7 +25,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta
 from privacy.mechanism.subsampling import subsampled_epsilon
 
-# Covers the rounding of a handful of operations, so that a loss is never understated.
+# This factor covers the rounding of a handful of operations, so that a loss is never understated.
 _SLACK = 1 + 1e-14
 # Probability omitted at each end of a binomial. It is added to delta.
 _TAIL = 1e-20
@@ -36,7 +36,7 @@ _CELLS = 2**21
 # below 1e-15; the larger allowance below is added to delta.
 _DIRECT = 2**10
 _FOURIER_ERROR = 1e-13
-# Covers the rounding of binomial probabilities, which are known to about twelve digits.
+# This factor covers the rounding of binomial probabilities, which are known to about twelve digits.
 _SUM_SLACK = 1 + 1e-10
 # Width at which bisection stops, relative to the local epsilon.
 _WIDTH = 1e-12
@@ -156,7 +156,7 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     Returns
     -------
     float
-        Delta in [0, 1], rounded up; 0 if epsilon is at least the local epsilon.
+        Delta in [0, 1], rounded up. It is 0 if epsilon is at least the local epsilon.
 
     Raises
     ------
@@ -297,13 +297,13 @@ def _count_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
     """Return delta as a function of epsilon: the worst case over the others' true answers."""
     t, c = mechanism.keep_probability, mechanism.other_probability
     table, missing = _tabulate(people - 1, t, c)
-    # The person's own bit is 1 or 0, and the others show the rest of the count.
+    # The person's own bit is 1 or 0, and the other people's reports make up the rest of the count.
     with_one, with_none = table[:, :-1], table[:, 1:]
 
     def delta(epsilon: float) -> float:
         if epsilon >= mechanism.epsilon:
             return 0.0
-        # (t - c e) and (t e - c), exact where e is close to one.
+        # Compute (t - c e) and (t e - c) so that they are accurate where e is close to one.
         growth = expm1(epsilon)
         gain, loss = mechanism.slope - c * growth, mechanism.slope + t * growth
         up = np.maximum(gain * with_one - loss * with_none, 0.0).sum(axis=1).max()

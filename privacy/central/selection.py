@@ -1,6 +1,6 @@
 """The choice of one of several options by score: probabilities and accuracy of the result.
 
-Only probabilities and accuracy are computed here. Scores are whole numbers or fractions, so that
+Nothing here makes a choice. Scores are whole numbers or fractions, so that
 rounding never decides between two options.
 """
 
@@ -188,8 +188,8 @@ def selection_bound(
     Returns
     -------
     float
-        (2 sensitivity / epsilon) (ln candidates + tau) with exp(-tau) = 1 - level; half of that if
-        monotone. The gap exceeds this bound with probability at most 1 - level.
+        (2 sensitivity / epsilon) (ln candidates + tau) where exp(-tau) = 1 - level, or half of this
+        bound if monotone. The gap exceeds this bound with probability at most 1 - level.
 
     Raises
     ------
@@ -240,5 +240,5 @@ def _check_fraction(name: str, value: object) -> Fraction:
     """Reject floats, which would make the choice depend on their rounding."""
     if isinstance(value, bool) or not isinstance(value, Rational):
         raise ValueError(f"{name} must be whole or a fraction, got {value!r}")
-    # Use plain integers, because those of numpy would overflow.
+    # Use plain integers, because numpy's integers would overflow.
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)

@@ -39,8 +39,8 @@ class SpreadParts:
     Attributes
     ----------
     people, scrambling, publication : float
-        Standard errors as fractions: due to who took part, to scrambling on the device, and to the
-        noise of the release. Their squares add up to the square of `total`.
+        Standard errors, as fractions, due to which people took part, to scrambling on the device,
+        and to the noise of the release. Their squares add up to the square of `total`.
     total : float
         The standard error of the share.
     """
@@ -110,7 +110,7 @@ def table_standard_error(
     -----
     The result is a first-order approximation for the ratio of a noisy cell to the noisy sum. It is
     accurate enough for at least `least_people` people. The square of `people` is p (1 - p) / n, and
-    that of `scrambling` is the rest of l (1 - l) / (n d**2).
+    the square of `scrambling` is the rest of l (1 - l) / (n d**2).
 
     Examples
     --------
@@ -177,8 +177,8 @@ def table_interval(
     -----
     The interval is a score interval, the set of all l with (r - l)**2 <= z**2 (l (1 - l) / n + v
     ((1 - l)**2 + (k - 1) l**2) / n**2), where r is the noisy count divided by the noisy n. The ends
-    are mapped by (l - c) / d and cut to [0, 1]. If the noise of n is so wide that the set has no
-    ends, the interval is [0, 1].
+    are mapped by (l - c) / d and clipped to [0, 1]. If the noise of n is so large that the set has
+    no ends, the interval is [0, 1].
 
     For a declared question (c = 0), the interval is half a count wider at both ends. At a true
     share of 0 or 1, only integer noise remains, and without this widening the coverage of a 95 %
@@ -266,10 +266,10 @@ def least_people(
     With fewer people, shares are published only if the noise happens to raise the sum, and their
     intervals may cover the true share much less often. With 120 people, b = 20 and a declared
     question that no one affirms, shares are published in .03 of all cases, and .55 of these
-    intervals cover. Intervals were published *and* wrong in at most .034 of all cases in
-    simulations with k from 2 to 5, local epsilons from .5 to 2.94, declared questions, b from 1/2
-    to 20, and true shares from 0 to 1. This cannot happen in a survey that never counts fewer
-    than 10 b reports because its batches have a minimum size.
+    intervals cover the true share. Intervals were published *and* wrong in at most .034 of all
+    cases in simulations with k from 2 to 5, local epsilons from .5 to 2.94, declared questions, b
+    from 1/2 to 20, and true shares from 0 to 1. This cannot happen if the minimum size of the
+    survey's batches guarantees at least 10 b reports of every symbol.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def least_people(
 def _score_ends(
     found: Floats, *, n: Floats, k: int, v: float, square: float
 ) -> tuple[Floats, Floats]:
-    """Return the ends of all l with a l**2 - 2 b l + e <= 0; NaN if there are none."""
+    """Return the ends of the set of l with a l**2 - 2 b l + e <= 0, or NaN if the set is empty."""
     w = v / n / n
     a = 1 + square * (1 / n - k * w)
     b = found + square * (1 / (2 * n) - w)

@@ -34,7 +34,7 @@ class Entry:
         Names of the questions whose answers decide whether this one is asked; empty for a
         top-level question. Questions linked in this way, directly or indirectly, form a block.
     same_fact : str, optional
-        Name of another question that asks about the same fact; empty if there is none.
+        Name of another question that asks about the same fact, or an empty string if there is none.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
     -------
     dict of str to float
         Epsilon in nats by question name, rounded up: the sum over all questions that `find_telling`
-        names. If blocks are drawn, the largest such sum over m blocks.
+        names. If blocks are drawn, this is the largest such sum over m blocks.
 
     Raises
     ------
@@ -145,8 +145,8 @@ def find_telling(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
     Returns
     -------
     dict of str to frozenset of str
-        For each question, its own name, the names of its dependants, and the names of all questions
-        that ask about the same fact, at any depth.
+        For each question, its own name and the names of all questions that can be reached from it
+        through dependants and through questions about the same fact.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def pick_largest(
     parts = [[values[name] for name in block if name in values] for block in blocks]
     if drawn is not None:
         check_whole("drawn", drawn, at_least=1)
-        # Use exact sums, because two blocks must be distinguished even if floats cannot do so.
+        # Use exact sums, because floats cannot always distinguish the sums of two blocks.
         parts.sort(key=lambda part: sum(map(Fraction, part)), reverse=True)
     return [value for part in parts[:drawn] for value in part]
 
@@ -282,7 +282,7 @@ def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[E
 
 
 def _find_telling_directly(entries: Sequence[Entry]) -> dict[str, set[str]]:
-    """Name the other questions whose reports directly reveal something about each question."""
+    """Return the other questions whose reports directly reveal something about each question."""
     tells: dict[str, set[str]] = {entry.name: set() for entry in entries}
     for entry in entries:
         for parent in entry.parents:
@@ -294,7 +294,7 @@ def _find_telling_directly(entries: Sequence[Entry]) -> dict[str, set[str]]:
 
 
 def _reach(tells: Mapping[str, set[str]], name: str) -> frozenset[str]:
-    """Name this question and all that reveal something about it, at any depth."""
+    """Return the names of a question and of all that reveal something about it, even indirectly."""
     found, waiting = {name}, [name]
     while waiting:
         new = tells[waiting.pop()] - found

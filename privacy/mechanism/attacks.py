@@ -31,7 +31,7 @@ def posterior(
     Parameters
     ----------
     share : float, or sequence of float of length k
-        The attacker's prior belief: the probability of one symbol, or of all k.
+        The attacker's prior belief: the probability of one symbol, or of each of the k symbols.
     mechanism : RandomizedResponse
         The question's mechanism.
 

@@ -27,7 +27,7 @@ from privacy.mechanism.accounting import round_up_sum
 # Up to this many combined losses are listed one by one; more are moved to a grid.
 _LISTED = 2**18
 _GRID = 2**17
-# Covers the rounding of sums of positive terms, so that a computed delta is never too small.
+# This factor covers the rounding of sums of positive terms, so that no delta is ever too small.
 _SLACK = 1 + 1e-11
 
 
@@ -44,7 +44,7 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Returns
     -------
     float
-        Delta in [0, 1]; 0 if epsilon is at least the basic sum.
+        Delta in [0, 1]. It is 0 if epsilon is at least the basic sum.
 
     Raises
     ------
@@ -53,11 +53,11 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
 
     Notes
     -----
-    Every epsilon-private mechanism is dominated by binary randomized response with losses
-    +e and -e of probability 1 / (1 + exp(-e)) and 1 / (1 + exp(e)); so the value is exact for
-    k = 2 and an upper bound for every k. With L the sum of the losses, delta is the expectation
-    of (1 - exp(epsilon - L))+, raised by 1e-11 of its value to allow for rounding. Equal
-    epsilons are merged into one binomial.
+    Every epsilon-private mechanism is dominated by binary randomized response, whose losses +e and
+    -e have probabilities 1 / (1 + exp(-e)) and 1 / (1 + exp(e)). The value is therefore exact for
+    k = 2 and an upper bound for every k. With L the sum of the losses, delta is the expectation of
+    (1 - exp(epsilon - L))+, raised by 1e-11 of its value to allow for rounding. Equal epsilons are
+    merged into one binomial.
 
     If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first moved to
     a grid whose width is the basic sum / 2**17. A loss between two grid points is split between
@@ -224,8 +224,8 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
 def _composed_losses(
     epsilons: Iterable[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the possible sums of the two-point losses and their probabilities under the truth."""
-    # Sort, so that the result does not depend on the order, not even in the last digit.
+    """Return the possible sums of the losses, and their probabilities under the true hypothesis."""
+    # Sort the epsilons, so that their order does not change even the last digit of the result.
     groups = sorted(Counter(map(float, epsilons)).items())
     if len(groups) > 1 and prod(count + 1 for _, count in groups) > _LISTED:
         return _losses_on_a_grid(groups)
@@ -252,8 +252,9 @@ def _losses_on_a_grid(
     for epsilon, count in groups:
         losses, chances = _repeated_losses(epsilon, count)
         cells = np.floor(losses / step).astype(np.int64)
-        # The upper point gets a share x and the lower one 1 - x, so that the sum of chance times
-        # exp(-loss), the probability under the other hypothesis, is unchanged.
+        # Each chance is divided between two grid points: x for the upper, 1 - x for the lower. This
+        # keeps the sum of chance times exp(-loss) unchanged, which is the probability under the
+        # other hypothesis.
         upper = np.clip(np.expm1(cells * step - losses) / np.expm1(-step), 0.0, 1.0)
         moves = np.bincount(
             np.concatenate([cells, cells + 1]) - cells.min(),

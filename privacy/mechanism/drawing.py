@@ -21,7 +21,7 @@ def secure_uint32() -> int:
     Returns
     -------
     int
-        In [0, 2**32).
+        An integer in [0, 2**32).
 
     Examples
     --------
@@ -96,7 +96,7 @@ def round_to_bit(
     -------
     int
         1 with probability floor(2**32 (value - minimum) / (maximum - minimum)) / 2**32, otherwise
-        0. The probability is within 2**-32 of the exact share, and exact at both ends.
+        0. The probability is within 2**-32 of the exact fraction, and equals it at both ends.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def round_to_bit(
 
     Notes
     -----
-    The function draws once, whatever the value. The bit then passes through randomized
+    The function draws one random number, whatever the value. The bit then passes through randomized
     response like a yes/no answer.
 
     References

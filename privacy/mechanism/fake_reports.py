@@ -41,8 +41,8 @@ def robustness_band(
     -------
     Band
         The band from (l - f) / (1 - f) at the low end to l / (1 - f) at the high end, mapped back
-        to true shares and cut to [0, 1]. Here, l = c + d p is the reported share at each end, and f
-        is fake_share.
+        to true shares and clipped to [0, 1]. Here, l = c + d p is the reported share at each end,
+        and f is fake_share.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def robustness_band(
     low, high = check_number("low", low), check_number("high", high)
     fake_share = check_share("fake_share", fake_share, ends="[)")
     c, d = mechanism.other_probability, mechanism.slope
-    # For a count of 0 or n, rounding may put the share just outside [0, 1].
+    # For a count of 0 or n, rounding may put the reported share just outside [0, 1].
     if not -1e-9 <= c + d * low <= c + d * high <= 1 + 1e-9:
         raise ValueError(
             f"low and high must be possible estimates with low <= high, got {low!r} and {high!r}"

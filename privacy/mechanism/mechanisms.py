@@ -20,7 +20,7 @@ from privacy.checks import check_integer, check_not_negative, check_positive, ch
 from privacy.mechanism.drawing import SCALE, draw_report, secure_uint32
 
 MAX_SYMBOLS = 64
-# Fifty digits, with each operation correctly rounded; a float has at most seventeen.
+# Each operation is correctly rounded to fifty digits; a float has at most seventeen.
 _DECIMAL = Context(prec=50)
 
 
@@ -92,8 +92,8 @@ class RandomizedResponse:
         symbols : int
             Number of symbols k, from 2 to 64.
         flips : int
-            How many of 100 people with one of two answers send the code of the other answer, from 1
-            to 49. Epsilon is at most ln((100 - flips) / flips).
+            For a question with two answers, how many of 100 people send the code of the answer that
+            is not theirs, from 1 to 49. Epsilon is at most ln((100 - flips) / flips).
 
         Returns
         -------
@@ -151,7 +151,7 @@ class RandomizedResponse:
         """
         _check_symbols(symbols)
         epsilon = check_positive("epsilon", epsilon)
-        # e**-epsilon, increased by far more than its rounding error, so T can only decrease.
+        # Increase e**-epsilon by far more than its rounding error, so that T can only decrease.
         shrink = _DECIMAL.multiply(
             _DECIMAL.exp(Decimal(-epsilon)), Decimal("1.0000000000000000000000000000000001")
         )

@@ -24,8 +24,8 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 _TAIL = 1e-20
 # Size of the table of counts for k > 2; larger only where the minimum of 24 columns requires it.
 _CELLS = 2**16
-# Covers the cancellation in differences of binomial tails: about 5 sqrt(n) units in the last
-# place of a tail known to twelve digits.
+# This factor covers the cancellation in differences of binomial tails: about 5 sqrt(n) units in
+# the last place of a tail known to twelve digits.
 _SLACK = 1 + 1e-8
 # Width at which bisection stops, relative to the local epsilon.
 _WIDTH = 1e-10
@@ -46,7 +46,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     Returns
     -------
     float
-        Upper bound on delta, in [0, 1]; 0 if epsilon is at least the local epsilon.
+        Upper bound on delta, in [0, 1]. It is 0 if epsilon is at least the local epsilon.
 
     Raises
     ------
@@ -71,8 +71,8 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     of ((t - c e) a + (c - t e) b + c (1 - e) o)+ / c with e = exp(epsilon), where a, b ~ c and o ~
     (k - 2) c are cells of one multinomial of n.
 
-    For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with (A + 1 -
-    D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the corresponding
+    For k = 2 there is no o, and the bound compares (A + D, C - A + 1 - D) with (A + 1 - D, C - A +
+    D), where C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2) and D ~ Bern(t). For k > 2 the corresponding
     comparison of a and b without o is **not** a bound: o reveals whether the person is in a + b.
     With k = 3, t = 0.6, n = 3 and epsilon = 1, it gives 0.0023; the true delta is 0.0203.
 
@@ -225,8 +225,8 @@ def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
     def delta(epsilon: float) -> float:
         if epsilon >= mechanism.epsilon:
             return 0.0
-        # The three cells of the sum, divided by c, with t / c - 1 and exp(epsilon) - 1 exact
-        # where they are small.
+        # Divide the three cells of the sum by c. Compute t / c - 1 and exp(epsilon) - 1 directly,
+        # so that they are accurate where they are small.
         gain, growth = d / c, expm1(epsilon)
         inside = _expected_excess(
             table.informative[:, None],
@@ -299,7 +299,7 @@ def _shares_at(
 def _expected_excess(
     counts: NDArray[np.int64], *, slope: float, offset: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Compute the expectation of (slope a + offset)+ for a ~ Bin(s, 1/2), s the counts of each row.
+    """Compute the expectation of (slope a + offset)+, where a ~ Bin(s, 1/2) and s is a row's count.
 
     With m the smallest a that makes the term positive, B ~ Bin(s, 1/2) and B' ~ Bin(s - 1, 1/2),
     the expectation is slope s/2 P(B' >= m - 1) + offset P(B >= m), and

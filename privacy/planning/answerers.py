@@ -39,7 +39,7 @@ class ExpectedReports:
     truth : ndarray of float64, shape (true,)
         Expected shares of people; they sum to one.
     event, counted : ndarray of float64, shape (true,)
-        1 for the truths whose share is wanted (`event`), or among which this share is taken
+        1 for the true answers whose share is wanted (`event`), or among which this share is taken
         (`counted`); otherwise 0. For a mean, `event` may also hold values between 0 and 1.
     """
 
@@ -116,7 +116,7 @@ def expect_answers(
     check_whole("answers", answers, at_least=2 if may_refuse else most, at_most=most)
     refused = mechanism.symbols - answers - has_rule
     sizes = np.array([1, answers - 1, *[refused] * may_refuse, *[1] * has_rule], dtype=np.float64)
-    # All codes of one kind are one class of reports.
+    # All codes of one kind form one class of reports.
     kinds = np.outer(sizes * mechanism.other_probability, np.ones(len(sizes)))
     kinds += mechanism.slope * np.eye(len(sizes))
     return people.report(own=kinds.T, parent=parent)
@@ -131,7 +131,7 @@ def expect_item(
     refusing: float | None = None,
     parent: ArrayLike | None = None,
 ) -> ExpectedReports:
-    """Describe the reports of an item of "select several" that not everyone answers.
+    """Describe the reports of a "select several" item that not everyone answers.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def expect_item(
 
 @dataclass(frozen=True, kw_only=True)
 class _People:
-    """Shares of people by truth: the answer of interest, another answer, no answer, not asked."""
+    """Shares of people by true answer: the answer of interest, another answer, none, not asked."""
 
     shares: tuple[float, ...]
     has_rule: bool
@@ -190,7 +190,7 @@ class _People:
         return cls(shares=tuple(shares), has_rule=asked is not None)
 
     def report(self, *, own: Floats, parent: ArrayLike | None) -> ExpectedReports:
-        """Describe the people's reports; `own` has a row for each truth."""
+        """Describe the people's reports; `own` has a row for each of the shares."""
         number = np.arange(len(self.shares))
         asked = number < len(self.shares) - self.has_rule
         if parent is not None:
@@ -228,8 +228,8 @@ def assume_share(
     channel : array_like of float, shape (reported, true)
         As for `ExpectedReports`.
     numerator, denominator : array_like of float, shape (true,)
-        What each truth adds to the numerator of the ratio, from 0 to 1, and to its denominator, 0
-        or 1.
+        What each true answer adds to the numerator of the ratio, from 0 to 1, and to its
+        denominator, 0 or 1.
     counted : float
         Share of people who are counted, in (0, 1].
     share : float
@@ -239,13 +239,14 @@ def assume_share(
     -------
     ExpectedReports
         The reports if all people counted are at one of the two ends: a fraction `share` of them
-        have truths with numerator 1, and the rest have truths with numerator 0. Truths of the same
-        kind are equally frequent.
+        have true answers with numerator 1, and the rest have true answers with numerator 0. True
+        answers of the same kind are equally frequent.
 
     Raises
     ------
     ValueError
-        If a number is out of range, or no truth is at an end where people are assumed.
+        If a number is out of range, or the arrays have no entry for some of the people who are
+        assumed.
 
     Examples
     --------
@@ -292,10 +293,11 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
 
     Notes
     -----
-    The result is the standard deviation of A - q B, with the weights A and B of least variance at
-    the expected truth, divided by the share of people who answer. It equals the standard error of
-    the most likely share and, for a question's own code alone, the standard error by the delta
-    method. It assumes a fixed end and the normal approximation.
+    The result is the standard deviation of A - q B, with the weights A and B that have the least
+    variance at the expected true shares, divided by the share of people who answer. It equals the
+    standard error of the most likely share and, for a question's own code alone, the standard error
+    by the delta method. It assumes that the survey's end was fixed in advance, and the normal
+    approximation.
 
     Examples
     --------
@@ -345,7 +347,7 @@ def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = LE
 
     Notes
     -----
-    The result uses the normal approximation and is not cut to [0, 1].
+    The result uses the normal approximation and is not clipped to [0, 1].
 
     Examples
     --------

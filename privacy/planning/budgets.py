@@ -37,7 +37,8 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
 
     Notes
     -----
-    The result assumes a fixed end. It is a standard error, not an interval.
+    The result assumes that the survey's end was fixed in advance. It is a standard error, not an
+    interval.
 
     Examples
     --------
@@ -78,7 +79,8 @@ def split_standard_error(
 
     Notes
     -----
-    The result assumes a fixed end. It is a standard error, not an interval.
+    The result assumes that the survey's end was fixed in advance. It is a standard error, not an
+    interval.
 
     References
     ----------
@@ -128,7 +130,8 @@ def subset_standard_error(
 
     Notes
     -----
-    The result assumes a fixed end. It is a standard error, not an interval.
+    The result assumes that the survey's end was fixed in advance. It is a standard error, not an
+    interval.
 
     References
     ----------
@@ -176,7 +179,7 @@ def question_fraction(*, drawn: int, questions: int) -> float:
 
     Notes
     -----
-    The fraction is exact in expectation, for every kind of interval and rule for ending the survey.
+    The fraction is exact in expectation, for every kind of interval and every stopping rule.
 
     Examples
     --------
@@ -201,7 +204,7 @@ def pair_fraction(*, drawn: int, questions: int) -> float:
     Returns
     -------
     float
-        m (m - 1) / (q (q - 1)); 0 for m = 1, when no two questions can be compared.
+        m (m - 1) / (q (q - 1)), which is 0 for m = 1, when no two questions can be compared.
 
     Raises
     ------
@@ -210,7 +213,7 @@ def pair_fraction(*, drawn: int, questions: int) -> float:
 
     Notes
     -----
-    The fraction is exact in expectation, for every kind of interval and rule for ending the survey.
+    The fraction is exact in expectation, for every kind of interval and every stopping rule.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
 
     Notes
     -----
-    The result is a ratio of variances and assumes a fixed end.
+    The result is a ratio of variances and assumes that the survey's end was fixed in advance.
 
     References
     ----------
@@ -70,8 +70,8 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Returns
     -------
     float
-        Variance of the mean from k symbols divided by its variance from one bit. Above 1, the bit
-        is better, but it gives only the mean.
+        Variance of the mean from k symbols divided by its variance from one bit. If the result is
+        above 1, the bit is better, but it gives only the mean.
 
     Raises
     ------
@@ -81,7 +81,8 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Notes
     -----
     The bit is 1 with probability x / (k - 1) for value x, then passes through binary randomized
-    response with the same epsilon. The result is a ratio of variances and assumes a fixed end.
+    response with the same epsilon. The result is a ratio of variances and assumes that the survey's
+    end was fixed in advance.
 
     References
     ----------
@@ -134,7 +135,8 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     among these w with probability p = w exp(epsilon) / z, and any other one with probability
     q = w ((w - 1) exp(epsilon) + k - w) / ((k - 1) z). The variance of a share is
     l (1 - l) / (p - q)**2 for one report, with l = q + (p - q) share. The best w is used; w = 1 is
-    k-ary randomized response. The result is a ratio of variances and assumes a fixed end.
+    k-ary randomized response. The result is a ratio of variances and assumes that the survey's end
+    was fixed in advance.
 
     References
     ----------
@@ -154,7 +156,7 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     # All terms are divided by exp(epsilon), which may be too large for a float.
     rest = (symbols - sent) * exp(-epsilon)
     other = sent * (sent - 1 + rest) / ((symbols - 1) * (sent + rest))
-    # p - q without its factor 1 - exp(-epsilon), which all w share and which may be tiny.
+    # Leave out of p - q the factor 1 - exp(-epsilon), which is the same for all w and may be tiny.
     slope = sent * (symbols - sent) / ((symbols - 1) * (sent + rest))
     reported = other - expm1(-epsilon) * slope * share
     variances = reported * (1 - reported) / slope**2

@@ -57,7 +57,7 @@ def power_two_samples(
     -----
     The standard error is s((p1 + p2) / 2) sqrt(2 / n) under the hypothesis of equal shares, and
     sqrt((s(p1)**2 + s(p2)**2) / n) otherwise, with s(p) = sqrt(l (1 - l)) / d and l = c + d p. The
-    result assumes one test at a fixed end and the normal approximation.
+    result assumes one test after an end that was fixed in advance, and the normal approximation.
 
     References
     ----------
@@ -120,7 +120,8 @@ def people_for_power_two_samples(
 
     Notes
     -----
-    The result assumes one test at a fixed end and the normal approximation.
+    The result assumes one test after an end that was fixed in advance, and the normal
+    approximation.
 
     References
     ----------

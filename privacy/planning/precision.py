@@ -49,7 +49,7 @@ def half_width(
 
     Notes
     -----
-    The result assumes a fixed end and the normal approximation, and is not cut to [0, 1]. The
+    The result assumes a fixed end and the normal approximation, and is not clipped to [0, 1]. The
     interval shown afterwards is usually the likelihood-ratio interval, which has nearly the same
     length. For a watched survey, see `watched_half_width`.
 
@@ -90,8 +90,8 @@ def people_for_half_width(
     Returns
     -------
     int
-        z**2 l (1 - l) / (d h)**2, with the exact normal quantile, rounded up: the smallest number
-        of people for which the half-width is at most the desired one.
+        z**2 l (1 - l) / (d h)**2 with the exact normal quantile z, rounded up. This is the smallest
+        number of people for which the half-width is at most the desired one.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def watched_half_width(
     Returns
     -------
     float
-        Half the length of the interval at a look at n reports, before the interval is cut to
+        Half the length of the interval at a look at n reports, before the interval is clipped to
         [0, 1]. The expected number (c + d p) n of these reports show the symbol.
 
     Raises
@@ -241,8 +241,8 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        A number of people for which `watched_half_width` is at most the desired one, whereas it is
-        larger with one person fewer; 2**53 if more people are needed.
+        A number of people for which `watched_half_width` is at most the desired half-width, but is
+        larger with one person fewer, or 2**53 if more people are needed.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def people_for_watched_half_width(
     Notes
     -----
     The result assumes that the survey announces the number of people as expected before it opens. A
-    half-width of 5 points or less takes about a third more people than with a fixed end.
+    half-width of 5 points or less requires about a third more people than with a fixed end.
 
     Examples
     --------

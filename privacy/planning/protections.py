@@ -2,8 +2,8 @@
 
 In all four cases, the same people answer one question honestly, and their number is public. The
 loss epsilon is about one person's answer, that is, about surveys in which the same people take part
-and one of them has a different true answer. Every result assumes a fixed end. Shares and standard
-errors are fractions, not percentage points.
+and one of them has a different true answer. Every result assumes that the end of the survey was
+fixed in advance. Shares and standard errors are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def protected_standard_error(
     share : float
         The true share p of one of the answers, in [0, 1].
     people : int
-        People n who answer, at least 1.
+        Number n of people who answer, at least 1.
     epsilon : float
         Privacy loss of one answer towards anyone who is not trusted, in nats; finite and at least
         1e-7, and at most 22 for shuffled reports. Without protection, epsilon has no effect.
@@ -164,7 +164,7 @@ def people_for_protected_standard_error(
     -------
     int
         The smallest number of people for which `protected_standard_error` is at most the desired
-        one; 2**53 if more are needed.
+        one, or 2**53 if more are needed.
 
     Raises
     ------
@@ -173,8 +173,8 @@ def people_for_protected_standard_error(
 
     Notes
     -----
-    The standard error falls with the number of people in all four cases. For shuffled reports, more
-    people also allow weaker scrambling.
+    In all four cases, the standard error falls as the number of people grows. For shuffled reports,
+    more people also allow weaker scrambling.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def people_for_protected_standard_error(
         )
 
     if protection in {Protection.NONE, Protection.LOCAL}:
-        # Both variances fall exactly as 1 / n.
+        # Both variances are exactly proportional to 1 / n.
         return min(MOST_REPORTS, round_up_people(variance(1) / wanted))
     if protection is Protection.SHUFFLED:
         return smallest_number(
@@ -252,11 +252,11 @@ def _shuffling_reaches(
     scrambling = wanted * people - share * (1 - share)
     if scrambling <= 0:
         return False
-    # r / (1 - r)**2 = scrambling with r = exp(-epsilon): a quadratic, solved without cancellation.
+    # Solve the quadratic r / (1 - r)**2 = scrambling for r = exp(-epsilon), without cancellation.
     ratio = 2 * scrambling / (2 * scrambling + 1 + sqrt(4 * scrambling + 1))
     needed = -log(ratio)
     if needed <= epsilon:
-        return True  # without shuffling
+        return True  # even without shuffling
     if needed > _WEAKEST:
         return False
     mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=needed)
@@ -266,7 +266,7 @@ def _shuffling_reaches(
 
 def _scrambled_variance(share: float, epsilon: float, answers: int) -> float:
     """Compute the variance of an estimated share from one scrambled report: l (1 - l) / d**2."""
-    # Computed from exp(-epsilon), so that neither a large nor a small epsilon loses digits.
+    # Start from exp(-epsilon), so that neither a large nor a small epsilon loses precision.
     ratio = exp(-epsilon)
     keep = 1 / (1 + (answers - 1) * ratio)
     other, slope = ratio * keep, -expm1(-epsilon) * keep

@@ -48,8 +48,9 @@ def find_contradictions(
     -----
     For a binomial X with n trials of probability l, an entry is True if P(X <= S) <=
     (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d. Both tails are monotone
-    in l, so each is largest at this value. The test is valid for one look at the data, with the
-    amount of data fixed in advance; it is much more sensitive than one that holds at every look.
+    in l, so each tail is largest at the value of l given for it. The test is valid for one look at
+    the data, with the amount of data fixed in advance; it is much more sensitive than one that
+    holds at every look.
 
     References
     ----------

@@ -87,7 +87,7 @@ def search_ends(
     for _ in range(_MAX_STEPS):
         over, by_reported = excess(data.reported(share))
         slope = data.d * by_reported
-        # An accepted end stays. At a rejected end, the slope leads inwards and is not 0.
+        # An accepted end is kept. At a rejected end, the slope leads inwards and is not 0.
         going = over > 0
         step = np.where(going, over / np.where(going & (slope != 0), slope, 1.0), 0.0)
         nearer = share - step

@@ -96,9 +96,9 @@ def likelihood_ratio_share(
     freedom. The likely cell shares form a convex set, so the values of q that are kept form an
     interval. It is valid for one look at the data, with the amount of data fixed in advance.
 
-    The exact coverage of 95 % intervals at n = 200, over shares 0, .02, ..., 1 among 10 to 100 %
-    who answer, is at least .94 up to epsilon = 4. Coverage is about .975 where the share is near 0
-    or 1, or where it is plausible that no one answered.
+    The exact coverage of 95 % intervals at n = 200, over shares 0, .02, ..., 1 where 10 to 100 % of
+    people answer, is at least .94 up to epsilon = 4. Coverage is about .975 where the share is near
+    0 or 1, or where it is plausible that no one answered.
 
     References
     ----------
@@ -133,7 +133,7 @@ def likelihood_ratio_share(
 
 @dataclass(frozen=True, kw_only=True)
 class _Cells:
-    """Reports in three cells: the symbol, the other answers, the rest."""
+    """Reports in three cells: the symbol, the other answers and all other reports."""
 
     counts: tuple[int, int, int]
     # The smallest reported share of each cell, reached if no true symbol is in it.

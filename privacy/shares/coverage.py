@@ -152,7 +152,7 @@ def choose_fixed_end_method(
         ends = np.concatenate([every.low, every.high])
         beside = np.concatenate([ends - _BESIDE, ends + _BESIDE])
         shares = np.concatenate([_GRID, np.clip(beside, 0.0, 1.0)])
-    # With two symbols, p and 1 - p have the same coverage: half of the shares are enough.
+    # With two symbols, p and 1 - p have the same coverage, so half of the shares are enough.
     alike = abs(2 * other_probability + slope - 1) < _SAME
     least = exact_coverage(
         shares=shares[shares <= 0.5] if alike else shares,
@@ -201,7 +201,7 @@ def _likelihood_ratio_range(
     middle = np.minimum(np.floor(total * l).astype(np.int64), total)
     middle = np.where(holds(middle), middle, np.minimum(middle + 1, total))
     none = ~holds(middle)
-    # The ends are usually not much further out than for a normal distribution.
+    # The ends are usually not much further from the middle than for a normal distribution.
     reach = np.ceil(2 * np.sqrt(limit * total * l * (1 - l)) + 10).astype(np.int64)
     low = _last(holds, start=middle, end=np.maximum(middle - reach, 0))
     low = _last(holds, start=low, end=np.where(holds(low - 1), 0, low))

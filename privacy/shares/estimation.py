@@ -70,7 +70,7 @@ def estimate_marginal_shares(
     unclipped l and is 0 only if all or none of the reports show the symbol. For two coins the
     estimate is 2 S / n - 1/2.
 
-    The effective sample size is n p (1 - p) d**2 / (l (1 - l)), where p is the estimate cut to
+    The effective sample size is n p (1 - p) d**2 / (l (1 - l)), where p is the estimate clipped to
     [0, 1] and l = c + d p. It is 0 at p = 0 and p = 1, where a direct question would be exact.
 
     References
@@ -121,7 +121,7 @@ def fit_joint_shares(
     ------
     ValueError
         If a count is negative or not whole, a question has no report, or the channel is out of
-        range or not that of k symbols.
+        range or does not fit k symbols.
 
     Notes
     -----
@@ -146,7 +146,8 @@ def fit_joint_shares(
     c, d = c[..., None], d[..., None]
     free = np.ones(cells.shape, dtype=bool)
     while True:
-        # Each cell at its floor takes c; the others share the rest in proportion to their counts.
+        # Each cell at its floor takes c; the free cells share the rest in proportion to their
+        # counts.
         room = 1 - c * (~free).sum(axis=-1, keepdims=True)
         shared = np.where(free, cells, 0.0).sum(axis=-1, keepdims=True)
         reported = np.where(free, cells * (room / shared), c)

@@ -105,11 +105,11 @@ def likelihood_ratio(
     data = check_counts(successes, total, other_probability, slope, level, effective=effective)
     best = data.closest
     best_l = data.reported(best)
-    # Computed before broadcasting, because computing the quantile is slow.
+    # Compute the quantile before broadcasting, because this is slow.
     limit = chdtri(1, 1 - np.asarray(level, dtype=np.float64))
 
     def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        # Log ratios are computed by log1p, because a difference of logs loses digits for large n.
+        # Use log1p for log ratios, because a difference of logs loses precision for large n.
         drop = xlog1py(data.successes, (best_l - l) / l)
         drop += xlog1py(data.misses, (l - best_l) / (1 - l))
         return 2 * drop - limit, 2 * data.fall(l)
@@ -152,10 +152,10 @@ def clopper_pearson(
 
     Notes
     -----
-    The ends are beta quantiles for l, mapped to p by (l - c) / d and cut to [0, 1]. The interval is
-    valid for one look at the data, with the amount of data fixed in advance, and is wider than the
-    likelihood-ratio interval. Under the stated mechanism, the probability of a contradiction is at
-    most 1 - level.
+    The ends are beta quantiles for l, mapped to p by (l - c) / d and clipped to [0, 1]. The
+    interval is valid for one look at the data, with the amount of data fixed in advance, and is
+    wider than the likelihood-ratio interval. Under the stated mechanism, the probability of a
+    contradiction is at most 1 - level.
 
     References
     ----------
@@ -170,7 +170,7 @@ def clopper_pearson(
     data = check_counts(successes, total, other_probability, slope, level, effective=effective)
     misses = data.misses
     tail = (1 - data.level) / 2
-    # With 0 successes the low end is 0, with n the high end is 1: the quantile is undefined there.
+    # The low end is 0 for 0 successes and the high end is 1 for n, where the quantile is undefined.
     lowest = np.where(
         data.successes > 0,
         betaincinv(np.where(data.successes > 0, data.successes, 1), misses + 1, tail),

@@ -199,13 +199,13 @@ class _Paths:
     masses: Floats
 
     def crossing(self, time: float, bound: float) -> float:
-        """Find the probability that a path has stayed inside but is outside at a later time."""
+        """Return the probability that paths inside the bounds so far are outside them at `time`."""
         spread = sqrt(time - self.time)
         outside = ndtr((-bound - self.places) / spread) + ndtr((self.places - bound) / spread)
         return float(self.masses @ outside)
 
     def inside(self, time: float, bound: float, *, step: float) -> _Paths:
-        """Follow the paths that are still inside at a later time.
+        """Follow the paths that are still inside the bounds at a later time.
 
         `step` is the time from then to the look that follows.
         """

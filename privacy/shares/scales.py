@@ -15,7 +15,7 @@ from privacy.shares.ratio_cells import RatioCells
 
 _CLOSE = 1e-13  # tolerance for a mean between 0 and 1
 _ROUNDS = 60
-# Replaces the count of a code that no report shows, because the true share may be positive.
+# This replaces the count of a code that no report shows, because the true share may be positive.
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # relative change of a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
@@ -63,9 +63,10 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     The ends are extremes of the ratio over likely shares. At an end, the shares l_j are
     proportional to N_j / (e - h_j) with h = A - q B, where q is moved until these shares have the
     ratio q (Dinkelbach). The interval is valid for one look at the data, with the amount of data
-    fixed in advance. About 94 % or more of simulated 95 % intervals of scales with 100 to 1,000
-    reports contain the true mean, up to epsilon = 4. For designs where fewer would, see
-    `privacy.shares.joint.fallback.relaxed_likelihood_covers`.
+    fixed in advance. In simulations with 100 to 1,000 reports and epsilon up to 4, at least about
+    94 % of the 95 % intervals for scales contain the true mean.
+    `privacy.shares.joint.fallback.relaxed_likelihood_covers` identifies designs for which fewer
+    would.
 
     References
     ----------
@@ -102,7 +103,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
 def _drop(cells: RatioCells, reported: Floats) -> float:
     """Return how far the log-likelihood falls below its value at the observed shares.
 
-    Logarithms of ratios are added up, because a difference of two sums would lose digits.
+    Logarithms of ratios are added up, because a difference of two sums would lose precision.
     """
     seen = cells.counts > 0
     observed = cells.counts[seen] / cells.total

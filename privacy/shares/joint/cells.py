@@ -14,7 +14,7 @@ _SUM = 1e-9  # tolerance for the probabilities of a column
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointCells:
-    """Joint reports of one or more questions, and the combinations of answers behind them.
+    """Joint reports of one or more questions, and the true combinations that may explain them.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class JointCells:
         that can occur; each column sums to one.
     event, counted : ndarray of bool, shape (true,)
         The true combinations whose share is wanted, and those among which this share is taken. The
-        event is a proper subset of what is counted, and not empty.
+        event is a nonempty proper subset of what is counted.
 
     Raises
     ------

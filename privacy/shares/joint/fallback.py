@@ -16,10 +16,10 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 # Expected number of reports in which one given code must be swapped for another.
 _SWAPPED_FOR_SHARES = 3.0
 _SWAPPED_FOR_MEANS, _SWAPPED_FOR_MEANS_AT_LOOKS = 8.0, 20.0
-# Below 5 flips of 100, all codes must also be swapped at once in this expected number of reports.
+# Below 5 flips of 100, all codes must also be swapped together in this expected number of reports.
 _FEW_FLIPS = 0.05
 _SWAPPED_TOGETHER = 0.15
-_CAUTIOUS = 0.2  # fraction of the allowed error
+_CAUTIOUS = 0.2  # fraction of the allowed error that the cautious level allows
 _CLOSE = 1e-6  # thresholds of a mechanism are whole numbers, so 5 flips are only nearly .05
 
 
@@ -47,10 +47,10 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
 
     Notes
     -----
-    The second condition matters where few people are asked: the others must sometimes look as if
-    they had been asked, in all codes at once. At the limits, 95 % intervals of a question alone
-    (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share with a probability
-    of .94, by exact sums. For a question with its parent or two parents
+    The second condition matters where few people are asked: people who were not asked must
+    sometimes look as if they had been asked, in all codes together. At the limits, 95 % intervals
+    of a question alone (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share
+    with a probability of .94, by exact sums. For a question with its parent or two parents
     (`privacy.shares.joint.likelihood.joint_share`), the coverage in simulated surveys is .934 or
     more with 5 or more flips, and about .93 with fewer flips. Beyond the limits, coverage falls to
     .91 for a question alone at 5 flips and 10 reports, and to .90 for a question with its parent at
@@ -75,7 +75,7 @@ def relaxed_likelihood_covers(
     total, mechanisms
         As for `joint_share_covers`.
     at_looks : bool
-        Whether the level is that of a look (`privacy.shares.looks.repeated_level`).
+        Whether the interval has the level of a look (`privacy.shares.looks.repeated_level`).
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """A share among some people, estimated from all the questions that decide who is asked.
 
-A question behind a rule is asked if and only if the rule holds. Together, its code and those of the
-questions that the rule reads therefore show who was asked, and some combinations of true answers
-cannot occur. Excluding these combinations makes the estimated share among those asked more precise.
+A question behind a rule is asked if and only if the rule holds. Its code and the codes of the
+questions that the rule reads therefore all carry information about who was asked, and some
+combinations of true answers cannot occur. Excluding these combinations makes the estimated share
+among those asked more precise.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ROUNDS = 200
 _HALVINGS = 30
 _HEAVY = 1e3  # weight of the equations that Newton's step must solve
 _SETTLED = 1e-9  # most that a further step could add to the log-likelihood
-_ROUNDING = 1e-14  # the same, for each report
+_ROUNDING = 1e-14  # the same limit for each report
 _EXACT = 1e-9  # tolerance for an end of an interval
 _SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding error
 _HARDLY = 1e-9  # a true share that cannot be distinguished from 0

@@ -44,9 +44,9 @@ def efficient_weights(
     For a channel K and the coefficients g of a sum, the weights are h = R^-1 K (K' R^-1 K)^-1 g,
     where R is the diagonal matrix of reported shares. Among all h with K' h = g, these have the
     least sum R h^2 and, because the mean of h is fixed, the least variance. If R holds the true
-    reported shares, the variance of A - q B is that of the most likely share of the whole table,
-    times the square of the mean of B. With any fixed R, both means stay exact. A combination that
-    can never be reported gets the weight 0.
+    reported shares, the variance of A - q B is the variance of the most likely share of the whole
+    table times the square of the mean of B. With any fixed R, both means stay exact. A combination
+    that can never be reported gets the weight 0.
 
     References
     ----------
@@ -55,7 +55,7 @@ def efficient_weights(
 
     Examples
     --------
-    Without a rule, the weights are those of the question's own code, (1 - c) / d and -c / d:
+    Without a rule, the weights come from the question's own code and are (1 - c) / d and -c / d:
 
     >>> two_coins = np.array([[.75, .25], [.25, .75]])
     >>> yes, everyone = efficient_weights(
@@ -117,12 +117,12 @@ def fixed_weights(
     The variance is least if a third of the people are asked and if all true combinations are
     equally frequent among those asked, and among the others. If `asked` holds for all combinations
     or for none, the variance is least if all are equally frequent. Both means are exact whatever
-    the truth is. A question behind a rule usually concerns a minority.
+    the true shares are. A question behind a rule usually concerns a minority.
 
     With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the variance is on average .51, .69
-    and .88 times that of the question's own code where 10, 30 and 60 % are asked. With the best
-    weights for that truth, it would be .49, .69 and .87 times as large. Where everyone is asked,
-    the factor is 1.07 on average and at most 1.13.
+    and .88 times the variance of the question's own code where 10, 30 and 60 % are asked. With the
+    best weights for the true shares, the variance would be .49, .69 and .87 times as large. Where
+    everyone is asked, the factor is 1.07 on average and at most 1.13.
 
     Examples
     --------
