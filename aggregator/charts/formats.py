@@ -24,7 +24,8 @@ MISSING = (
 )
 TOO_TALL = "This chart is too tall for a PNG file. Download it as SVG or PDF."
 _PAGE = Path(__file__).with_name("page.typ")
-# The first two parts are for screen readers. The third is a white background, which pages have.
+# The first two parts are for screen readers. The third is a white background, which every page has
+# anyway.
 _NOT_DRAWN = ("title", "desc", "rect")
 _HEADER_END = 33  # where the signature and the first chunk of a PNG file end
 
@@ -37,7 +38,8 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         raise NotRenderable(TOO_TALL)
     page = _build_page(layout, picture)
     try:
-        # A PNG needs this too: only making an accessible PDF reveals characters that no font has.
+        # A PNG needs this too, because only making an accessible PDF reveals characters that no
+        # font has.
         pdf = typeset(_PAGE, data=page, is_accessible=True)
     except NoFontError as error:
         raise NotRenderable(MISSING.format(character=error)) from None

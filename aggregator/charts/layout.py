@@ -1,6 +1,6 @@
 """Place the parts of a figure on a page of a given width; all positions are in points.
 
-The names of rows are on the left, dots and intervals in the middle, numbers on the right. Text
+The names of rows are on the left, dots and intervals in the middle, and numbers on the right. Text
 takes as many lines as it needs, and its row grows to fit.
 """
 

@@ -18,7 +18,7 @@ from aggregator.results.blocks import Block, list_blocks
 from aggregator.results.display import Results
 from aggregator.simulation.truth import known_truth
 
-# This is increased whenever the same results would give a different picture.
+# Increase this whenever the same results would give a different picture.
 VERSION = 2
 _NUMBER = re.compile("[0-9]{1,15}")
 NO_FIGURE = (

@@ -1,7 +1,7 @@
 """Text widths and line breaks in charts, computed quickly, without reading a font.
 
-The widths are those of Liberation Sans, Arial and Helvetica, which agree. Charts use the first
-font; programs that open an SVG file elsewhere may use one of the others.
+The widths are the same in Liberation Sans, Arial and Helvetica. Charts use the first of these
+fonts; programs that open an SVG file elsewhere may use another.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def analyse_regression(
     """Regress Yes to the first indicator on the others.
 
     `planned` and `times` have the same meaning as in `analyse_table`; `after_each` is called after
-    each interval.
+    each interval is computed.
     """
     predictors = indicators[1:]
     own = sum(map(_count_tests, predictors))

@@ -160,13 +160,13 @@ def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -
 def find_through_batch(
     *, manifest: Manifest, snapshot: Snapshot, kind: str, names: Sequence[str]
 ) -> int:
-    """Return the last batch that a comparison reads: the one of the last look at its questions.
+    """Return the last batch that a comparison reads, which made the last look at its questions.
 
     The comparison of all pairs waits for the close, because its p-values do not hold at several
     looks. The open half of a closed wave counts as one look.
 
     A table of two blocks counts people who were asked both. A look at either block could add fewer
-    than K of them to the table, so NotComparable is raised until the last look.
+    than K of these people to the table, so NotComparable is raised until the last look.
     """
     if kind == Comparison.Kind.PAIRS and not (snapshot.final or snapshot.is_half):
         raise NotComparable(PAIRS_AFTER_CLOSE)

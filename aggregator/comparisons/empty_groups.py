@@ -1,4 +1,4 @@
-"""Leave out groups that no one is in, or refuse a comparison that depends on them."""
+"""Leave out groups that no one is in, or reject a comparison that depends on them."""
 
 from __future__ import annotations
 

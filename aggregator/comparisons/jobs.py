@@ -132,8 +132,8 @@ def request_comparison(
             segments=segments,
             defaults={"planned": is_planned(manifest, kind, names)},
         )
-        # Requests by workers are not recorded: they are for planned comparisons, and when they are
-        # made depends on the reports.
+        # Requests by workers are not recorded, because they are for planned comparisons and the
+        # time of the requests depends on the reports.
         if created and is_asked:
             _record(wave.survey, comparison)
     if created:
@@ -191,7 +191,7 @@ def compute_again(comparison: Comparison) -> None:
             )
     except IntegrityError:
         # After an upgrade, the same choice was requested again, so another row already has this
-        # method.
+        # method version.
         stored.update(state=Comparison.State.FAILED, result=None, problem=OLDER_METHOD)
     comparison.refresh_from_db()
 
@@ -378,7 +378,7 @@ def _list_times(comparison: Comparison) -> list[float]:
 
 
 def _list_looks(comparison: Comparison) -> list[int]:
-    """List the number of reports at each shown look before the close, up to the comparison's."""
+    """List the number of reports at each shown look before the close, up to the comparison."""
     wave = comparison.wave
     if is_of_final_snapshot(comparison):
         return list_looks_before_close(wave)

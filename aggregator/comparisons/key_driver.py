@@ -52,7 +52,7 @@ class RankedRule:
 class Ranking:
     """The rules about an outcome, the best first; those that are not shown come last.
 
-    The rules are the better one of each predictor's two rules, and the better constant.
+    The ranking has the better of each predictor's two rules, and the better constant.
     """
 
     outcome: Indicator

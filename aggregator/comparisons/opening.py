@@ -46,7 +46,7 @@ NO_RECORD = (
 
 
 def find_halves_to_open() -> QuerySet[SealedHalf]:
-    """Find sealed halves whose owner asked for the test."""
+    """Find sealed halves for which the test was requested."""
     return SealedHalf.objects.filter(asked_on__isnull=False, opened_on__isnull=True).order_by("pk")
 
 

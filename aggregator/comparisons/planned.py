@@ -116,7 +116,7 @@ class PlannedResult:
 
     @property
     def verdict(self) -> str:
-        """A sentence on whether two questions are related; empty for a regression or no result."""
+        """A sentence on whether two questions are related, if this is a table with a result."""
         result = self.result
         return describe_verdict(result) if isinstance(result, TwoQuestionsResult) else ""
 

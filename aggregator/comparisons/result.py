@@ -185,7 +185,8 @@ class PairTest:
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
-    # Reports by pair of codes, if both questions are scrambled with two codes; otherwise None.
+    # The number of reports with each pair of codes, if both questions are scrambled with two codes;
+    # otherwise None.
     counts: tuple[tuple[int, ...], ...] | None
     # This is 1 if people say Yes to both more often than by chance, otherwise 0. It is None if
     # either question has more than two answers.

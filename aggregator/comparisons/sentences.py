@@ -176,7 +176,7 @@ def write_points(number: float, digits: int = 0) -> str:
 
 
 def write_end(value: float, *, digits: int = 0, beside: float = 0.0) -> str:
-    """Write an interval's end, with more digits if it would be rounded to `beside`.
+    """Write an interval's end, with more digits if it would otherwise round to `beside`.
 
     `beside` is the value that means no difference: 0, or 1 for a ratio.
     """
@@ -195,7 +195,7 @@ def write_p(p: float) -> str:
 
 
 def write_number(value: float | None, digits: int = 2) -> str:
-    """Write digits, a dash for an undefined number, or words for an infinite one."""
+    """Format a number: as digits, as a dash if it is undefined, or in words if it is infinite."""
     if value is None:
         return "–"
     if isinf(value):

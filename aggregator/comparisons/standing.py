@@ -130,7 +130,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
 
 
 def _is_of_half(comparison: Comparison) -> bool:
-    """Return whether an open half allows it: pairs without groups, or a table of large groups."""
+    """Return whether an open half allows the comparison: all pairs, or a table with groups."""
     if comparison.kind == Comparison.Kind.TABLE:
         through_batch = comparison.through_batch
         return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None

@@ -79,7 +79,7 @@ NOT_HERE = "Not randomized: this row has no code of this question"
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookRow:
-    """The source of one row of codebook.csv."""
+    """The data for one row of codebook.csv."""
 
     manifest: Manifest
     column: ReportColumn

@@ -184,7 +184,7 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
 
 
 def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
-    """List each estimate unclipped, with its standard error, and most likely, with its interval."""
+    """List each unclipped estimate with its standard error, and the likeliest with its interval."""
     estimates: dict[str, AssociationEstimate] = {
         "share_where_group_yes": result.share_first,
         "share_where_group_no": result.share_second,

@@ -70,8 +70,8 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 def respond_with_csv(
     *, results: Results, kind: str, rows: Iterator[bytes]
 ) -> StreamingHttpResponse:
-    # Read the first parts before the response begins, so that a survey deleted meanwhile gives a
-    # 404.
+    # Read the first parts before the response begins, so that the response is 404 if the survey was
+    # just deleted.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
     return attach(response, name_file(results=results, kind=kind))

@@ -21,7 +21,7 @@ from surveys.manifest.questions import ManifestQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateRow:
-    """The source of one row of estimates.csv."""
+    """The data for one row of estimates.csv."""
 
     results: Results
     result: QuestionResult

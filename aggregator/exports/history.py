@@ -76,7 +76,10 @@ def write_value(value: Any) -> str:
 
 
 def find_rows(slug: str, *, verb: str = "") -> QuerySet[HistoryRow]:
-    """Find the rows of a survey, newest day first, because an end is recorded after its day."""
+    """Find the rows of a survey, newest day first.
+
+    Rows are sorted by day before number, because an end by date or cap is recorded on a later day.
+    """
     rows = HistoryRow.objects.filter(slug=slug).order_by("-day", "-number")
     return rows.filter(verb=verb) if verb else rows
 

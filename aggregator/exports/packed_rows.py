@@ -16,7 +16,7 @@ VALUES_PER_BYTE = 256
 
 
 class Packing:
-    """Packs numbers into bytes; neighbours share a byte as long as they fit."""
+    """Packs numbers into bytes; adjacent numbers share a byte as long as they fit."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -48,7 +48,7 @@ def _group_neighbours(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _check_range(numbers: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    # Without this check, an impossible code would silently change its neighbours in the byte.
+    # Without this check, an impossible code would silently change the other numbers in the byte.
     highest = numbers.max(initial=0)
     if highest >= size:
         raise ValueError(f"rows must contain numbers below {size}, got {highest}")

@@ -33,7 +33,7 @@ NO_RULE = "chance named no answer that predicts it better"
 
 @dataclass(frozen=True, kw_only=True)
 class _Source:
-    """The source of one row; a chosen answer has no share, and unsure figures have no answer."""
+    """The data for one row; a chosen answer has no share, and a mere note has no answer."""
 
     wave: Wave
     number: int

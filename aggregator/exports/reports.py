@@ -1,4 +1,4 @@
-"""reports.csv: the sealed reports of a closed wave. report_codes.py says what its cells contain."""
+"""reports.csv: the sealed reports of a closed wave. report_codes.py explains the cells."""
 
 from __future__ import annotations
 

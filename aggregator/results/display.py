@@ -79,8 +79,8 @@ class Results:
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
     fixed_end: bool  # the wave ended at a date or cap fixed in advance
     # Whether no other snapshot will ever be shown, because the wave is closed and counted. The
-    # snapshot need not be final: a snapshot that an earlier version showed stays if the final
-    # snapshot has fewer reports than C.
+    # snapshot need not be final: a snapshot that an earlier version showed is still shown if the
+    # final snapshot has fewer reports than C.
     is_settled: bool
 
     def find_look(self, question: ManifestQuestion) -> int:
@@ -107,7 +107,8 @@ class Results:
     def has_rows(self) -> bool:
         """Whether the rows may be exported; rows of coins never are, because few people use coins.
 
-        Figures that an earlier version showed for fewer reports stay, but without rows.
+        Figures that an earlier version showed for fewer than C reports are still shown, but their
+        rows are not exported.
         """
         return (
             self.is_final
@@ -147,7 +148,7 @@ class View:
 
     @property
     def seen(self) -> str:
-        """A string that changes exactly when the display does, used in the panel's address."""
+        """A string in the URL of the panel; it changes exactly when the display does."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
         return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{self.standing.value}"
@@ -170,7 +171,7 @@ class View:
 
     @property
     def first_look(self) -> int:
-        """How many reports must arrive before results are shown, with the K that stay unsealed."""
+        """How many reports must arrive before results are shown, including the K left unsealed."""
         assert self.manifest is not None
         return self.shown_from + self.manifest.minimum_batch
 

@@ -57,8 +57,9 @@ class Intervals:
     """The intervals of one estimate.
 
     The `inner` intervals lie inside the main interval, and their coverage is less reliable at small
-    n. There are none if the main interval holds for all looks together. The `simultaneous` interval
-    holds jointly with the simultaneous intervals of all other estimates on the page.
+    n. There are no inner intervals if the main interval holds for all looks together. The
+    `simultaneous` interval holds jointly with the simultaneous intervals of all other estimates on
+    the page.
     """
 
     main: Interval
@@ -115,8 +116,8 @@ class Estimate:
     """The estimate of one share or mean, with its intervals. Shares are fractions.
 
     The value is None where a ratio cannot be formed because nobody seems to have answered. Only a
-    share of everyone who was asked has a joint value and an effective sample size; the latter is
-    also missing where the share lies outside (0, 1).
+    share of everyone who was asked has a joint value and an effective sample size. The sample size
+    is also missing where the share lies outside (0, 1).
     """
 
     estimand: Estimand
@@ -199,7 +200,7 @@ class Estimate:
 
     @property
     def fake_band(self) -> Band | None:
-        """The interval if FAKE_SHARE of the reports were invented, whatever these reports say.
+        """The interval if FAKE_SHARE of the reports were invented, whatever answers they contain.
 
         Only shares of everyone who was asked have such an interval, because invented reports change
         ratios in other ways.

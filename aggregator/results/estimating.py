@@ -38,15 +38,16 @@ def compute_estimates(
     told: Collection[str],
     broken_down_by: str = "",
 ) -> list[QuestionResult]:
-    """Estimate every estimand of every protected question, unclipped, with the allowed interval.
+    """Estimate every estimand of every protected question, unclipped, with valid intervals.
 
-    `shown_at` lists the numbers of reports at the looks that were shown, up to this one; it is
-    empty if the wave ended as frozen, or if nothing was shown before. `told` names the declared
-    questions whose group sizes are shown (`results.groups.told`); before the close, it is empty.
-    `broken_down_by` names a declared question if the counts are of one of its groups, or of all its
-    groups but one. `counts` holds the counts for the columns of the wave's batches, and `tables`
-    holds the counts for the tables of `aggregator.batches.joint_tables`. A question that nobody has
-    been asked yet has a total of 0 and no estimates.
+    `shown_at` lists the number of reports at each look that was shown, up to this one. It is empty
+    if the wave ended at the date or cap that its manifest fixed, or if nothing was shown before.
+    `told` names the declared questions whose group sizes are shown (`results.groups.told`); before
+    the close, it is empty. `broken_down_by` names a declared question if the counts are of one of
+    its groups, or of all its groups but one. `counts` holds the counts for the columns of the
+    wave's batches, and `tables` holds the counts for the tables of
+    `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a total of 0
+    and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:
@@ -76,7 +77,7 @@ def compute_estimates(
 
 
 def _find_contradiction_levels(counted: Counted, sums: Sequence[Event]) -> dict[str, float]:
-    """Return the level at which each question's intervals are tested for being empty.
+    """Map each question to the level at which a test looks for empty intervals.
 
     The tested intervals are those of the question's codes and of sums of its codes.
     """

@@ -1,7 +1,7 @@
 """Compare the answers to the same questions in the browser and with two coins.
 
-All other modules estimate the two modes separately. This one compares them, and pools them only
-when a researcher asks for it.
+All other modules estimate the two modes separately. This module compares their estimates, and pools
+them only at the request of a researcher.
 """
 
 from __future__ import annotations

@@ -38,13 +38,13 @@ def render_blocks(
     has_links: bool = False,
     describe_readers: Callable[[], str] = str,
 ) -> SafeString:
-    """Render the blocks of these results, or return them as they were rendered before.
+    """Render the blocks of these results, or return them from the cache.
 
     Anyone may read public blocks, which leave out codes and figures about a known group. Only
-    readers who may compare and download get links to the pages for this. `describe_label` returns
-    what respondents were told, and `describe_readers` returns what readers of the blocks can learn.
-    These texts follow from the manifest and may take a second to write, so the functions are called
-    only when blocks are rendered.
+    readers who may compare and download get links to the pages for comparisons and downloads.
+    `describe_label` returns what respondents were told, and `describe_readers` returns what readers
+    of the blocks can learn. These texts follow from the manifest and may take a second to write, so
+    the functions are called only when blocks are rendered.
     """
     key = (is_public, has_links, make_content_key(results, has_truth=bool(truth)))
     return render_once(
@@ -61,7 +61,7 @@ def render_blocks(
 
 
 def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
-    """Render a part, or return the one kept under this key, which determines every byte."""
+    """Render a part, or return it from the cache; the key must determine every byte."""
     with _lock:
         found = _rendered.get(key)
         if found is None:
@@ -100,7 +100,7 @@ def _render_blocks(
 
 
 def _find_charts_page(results: Results) -> str:
-    """Return the address of the page that makes charts to download; reports of coins have none."""
+    """Return the URL of the page that makes charts to download, or "" for reports of coins."""
     if results.wave.mode == Mode.MANUAL:
         return ""
     return reverse("aggregator:data", args=[results.manifest.survey])
@@ -122,7 +122,7 @@ def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
 
 
 def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
-    """List each question with its number, its own ε, and its ε with related questions, or 0."""
+    """List each question: its number, its own ε, and its ε with related questions (0 if none)."""
     return [
         (
             question.number,

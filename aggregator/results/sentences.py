@@ -39,7 +39,8 @@ _COUNTED = (
 EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
-# A number of standard errors; a larger one means that the level was raised for few reports.
+# A number of standard errors. A larger number means that the level was raised because there are few
+# reports.
 _USUAL = round(Z_95 + 0.01, 2)
 # The sections of the methods that explain each kind of interval.
 ANCHORS: Mapping[str, str] = {
@@ -140,8 +141,8 @@ def describe_caution(estimates: Iterable[Estimate]) -> str:
 def describe_alarm(results: Results, *, is_public: bool = False) -> str:
     """Name the questions in alarm, whose codes the design could not plausibly have produced.
 
-    If there are none, the text is empty. The public page says nothing about a question that only a
-    declared group was asked.
+    Returns an empty string if there are none. The public page says nothing about a question that
+    only a declared group was asked.
     """
     numbers = [
         f"Q{result.number}"
@@ -268,7 +269,7 @@ def is_in_survey_language(estimand: Estimand) -> bool:
 
 
 def describe_people(result: QuestionResult, estimate: Estimate) -> str:
-    """Say roughly how many people a figure about some people describes; return "" for everyone."""
+    """Say roughly how many people a figure describes; return "" if it describes everyone."""
     people = find_people(result, estimate)
     if people is None:
         return ""
@@ -277,7 +278,7 @@ def describe_people(result: QuestionResult, estimate: Estimate) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """The head of a column, and where the methods explain it."""
+    """The heading of a column, and the section of the methods that explains it."""
 
     text: str
     anchor: str = ""

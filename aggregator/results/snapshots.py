@@ -22,7 +22,7 @@ from aggregator.results.looks import EVERYBODY, Replay, list_least
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# This is increased whenever the same batches would give different estimates or another format.
+# Increase this whenever the same batches would give different estimates or another format.
 METHOD_VERSION = 13
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
@@ -46,17 +46,18 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     """Decide which looks the newest batches make, and store the newest look.
 
     Returns the newest snapshot, or None if there has been no look yet. The snapshot is computed
-    outside any transaction. If a batch is sealed in the meantime, the next sweep notices.
+    outside any transaction. If a batch is sealed in the meantime, the next sweep takes account of
+    it.
     """
     half = settle_half(wave_id=wave_id, can_tell_groups=can_tell_groups)
     # The snapshot is read before the wave, so a final snapshot always belongs to a closed wave.
     newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)
-    # This is checked before the batches are read; if no raw reports are left now, all batches
-    # exist.
+    # Check whether the wave is over before reading its batches. If no raw reports are left now, all
+    # batches exist.
     counts_all = is_over(wave)
     if wave.sealed_half and counts_all and half is None:
-        return newest  # closed since `settle_half`: the next sweep draws the halves
+        return newest  # closed since `settle_half`, so the next sweep draws the halves
     is_half = half is not None and half.is_sealed
     replay, decided_through = replay_batches(wave=wave, newest=newest)
     if counts_all and decided_through:
@@ -104,9 +105,10 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
 def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[int]:
     """List the number of reports at each shown look; `totals` has the numbers at all looks.
 
-    The list is empty if the end was frozen, because nobody could then choose it in view of the
-    results. Results of random subsets are not shown before the close, unless an earlier version
-    showed them. Nor are the results of a wave that keeps half of its batches sealed.
+    The list is empty if the wave ended at the date or cap that its manifest fixed, because nobody
+    could then choose the end in view of the results. Results of random subsets are not shown before
+    the close, unless an earlier version showed them. Nor are the results of a wave that keeps half
+    of its batches sealed.
     """
     if final and ended_as_frozen(wave):
         return []
@@ -186,7 +188,7 @@ def _store(
 
 
 def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
-    """Return whether the halves are still as they were read; a lock then keeps them so."""
+    """Lock the wave, and return whether its halves are still as they were when read."""
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     found = find_half(wave)
     if found is None or half is None:
@@ -245,7 +247,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
 
 
 def _may_have_first_look(wave: Wave) -> bool:
-    """Return whether enough reports are sealed for the first look (at questions for everybody)."""
+    """Return whether enough reports are sealed for a first look at the questions for everybody."""
     try:
         least = list_least(wave.description)[EVERYBODY]
     except (ValueError, KeyError, TypeError):
@@ -254,11 +256,11 @@ def _may_have_first_look(wave: Wave) -> bool:
 
 
 class UnreadableSnapshotError(Exception):
-    """The stored snapshot names estimands unknown to this code, as after an incomplete upgrade."""
+    """The stored snapshot names estimands unknown to this code, perhaps after a partial upgrade."""
 
 
 def recompute_later(snapshot: Snapshot) -> None:
-    """Mark a snapshot as made by an older method, so that the next sweep finds it due."""
+    """Mark a snapshot as made by an older method, so that the next sweep computes it again."""
     Snapshot.objects.filter(pk=snapshot.pk).update(method_version=0)
     logger.error(
         "The snapshot through batch %s of wave %s could not be read and will be computed again. "
@@ -285,6 +287,6 @@ def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:
-    """Return the newest snapshot, or None if an older method made it, so that it is recomputed."""
+    """Return the newest snapshot, or None if an older method made it, so it must be recomputed."""
     newest = wave.snapshots.order_by("-through_batch").first()
     return newest if newest and newest.method_version == METHOD_VERSION else None

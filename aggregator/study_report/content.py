@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from surveys.axis import Whisker
 
-# This is increased whenever the same content would give different files.
+# Increase this whenever the same content would give different files.
 LAYOUT_VERSION = 2
 
 
@@ -27,7 +27,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """A piece of text, by the survey's author in the survey's language, or by Murmur."""
+    """A piece of text, either the author's in the survey's language, or Murmur's."""
 
     text: str
     is_authors: bool = False

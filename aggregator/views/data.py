@@ -1,4 +1,4 @@
-"""The files of a survey, and its addresses for programs, on one page."""
+"""The files of a survey, and its URLs for programs (API), on one page."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from surveys.models import Survey
 @needs(Action.EXPORT)
 @require_safe
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Send the rows of the browsers' reports, or of one block if each block has its own file.
+    """Send the rows of reports from browsers, or of one block if each block has its own file.
 
     Until the background of the rows is chosen, redirect to the page for choosing it. Answers from
     coins have no rows.

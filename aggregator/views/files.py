@@ -39,8 +39,8 @@ PATIENCE_SECONDS = 10
 MOST_SECONDS = 180
 # Sweeps run every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)
-WAITED = "waited"  # seconds, in the address: no script counts them, and nothing is stored
-AGAIN = "again"  # in the address of "Try again"
+WAITED = "waited"  # seconds, in the URL, so no script counts them and nothing is stored
+AGAIN = "again"  # in the URL of "Try again"
 NOT_ALLOWED = 409
 
 
@@ -140,7 +140,7 @@ def _read_waited(request: HttpRequest) -> int:
 
 
 def _is_worker_answering() -> bool:
-    """Return whether a worker has just looked for work, so that this file waits for other work."""
+    """Return whether a worker has just looked for work; if so, this file waits for other work."""
     swept = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
     return swept is not None and timezone.now() - swept < WORKER_ANSWERS
 

@@ -1,8 +1,8 @@
 """Show load balancers and monitoring whether this process answers and workers keep up.
 
 These checks do not contact the broker, which web processes never use. The age of the last sweep
-shows whether messages were lost. Strangers can also ask, so the answer is only "ok" or "late";
-operators read the rest with `manage.py status`.
+shows whether messages were lost. Anyone can ask, so the answer is only "ok" or "late"; operators
+read the rest with `manage.py status`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     """Say whether the database answers, and whether work is late.
 
     The status is 200 even while no worker runs, because reports can be accepted and the load
-    balancer must keep this process. For monitoring, `?late=503` answers 503 instead of "late".
+    balancer must keep this process. With `?late=503`, which is for monitoring, the response is 503
+    instead of "late".
     """
     wants_alarm = request.GET.dict() == {"late": "503"}
     if request.GET and not wants_alarm:

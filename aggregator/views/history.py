@@ -43,8 +43,8 @@ def history(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_safe
 def history_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     parts = stream_history(survey.slug, verb=_read_verb(request), with_changes=True)
-    # Read the first parts before the response begins, so that a survey deleted meanwhile gives a
-    # 404.
+    # Read the first parts before the response begins, so that the response is 404 if the survey was
+    # just deleted.
     first = list(islice(parts, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, parts), content_type=CONTENT_TYPE)
     return attach(response, f"{survey.slug}_history.csv")

@@ -29,7 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
         request.GET.get("page")
     )
     lines = read_lines(page.object_list, now=timezone.now())
-    # The release is shown only to people who are signed in, as strangers need not know its faults.
+    # Show the version only to people who are signed in, as strangers need not know its faults.
     return render(
         request,
         "aggregator/site/home.html",

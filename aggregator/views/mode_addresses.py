@@ -29,7 +29,7 @@ def view_of(survey: Survey, *, mode: str) -> View:
 
 
 def find_addresses(view: View) -> dict[str, str]:
-    """Map names to addresses of a mode's pages and files; `other` is the other mode's results."""
+    """Map names to the URLs of a mode's pages and files; `other` is the other mode's results."""
     mode = view.wave.mode if view.wave else Mode.ELECTRONIC
     addresses = {name: _address(view.survey, name, mode=mode) for name in _PAGES}
     if mode == Mode.MANUAL:

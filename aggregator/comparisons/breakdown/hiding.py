@@ -55,8 +55,8 @@ def find_hidden(
 ) -> Hidden:
     """Find the hidden codes of a question that is not in the file of rows.
 
-    `people` counts all people by answer; `asked` counts, for each drawn block, those who were asked
-    it. Where each block has its own file, equations about one file say nothing about another.
+    `people` counts all people by answer; `asked` counts, for each drawn block, the people who were
+    asked it. Where each block has its own file, equations about one file say nothing about another.
     """
     least = manifest.crowd if has_files_of_blocks else count_people_needed(manifest)
     everywhere = hide_small_groups(people, minimum=least)

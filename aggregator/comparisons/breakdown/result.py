@@ -1,6 +1,6 @@
 """The result of a breakdown: its groups in order, with their estimates.
 
-It contains nothing that may not be shown.
+The result contains only what may be shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from privacy.associations.contradictions import Contradiction
 class GroupSize:
     """One group, named by the smallest code of its answers; `n` is None if the group is hidden.
 
-    `others` has the codes of the answers that were merged with that one.
+    `others` has the codes of the answers that were merged with that answer.
     """
 
     code: int
@@ -123,7 +123,7 @@ class BreakdownResult:
 
     @property
     def contradiction(self) -> Contradiction:
-        """No contradiction: each estimate has its own status, and there is no joint table."""
+        """Never a contradiction: each estimate has its own status, and there is no joint table."""
         return Contradiction(while_watched=False, after_fixed_end=False)
 
     @property

@@ -2,9 +2,9 @@
 
 Breaking down by each question alone is safe (`hiding.py`), but its groups can be added to or
 subtracted from the groups of other questions, of the file of rows and of rules. Questions are
-admitted in the order of the survey, each unless such a sum or difference reveals something about
-few people. The choice depends only on declared answers and the chosen background, never on the
-order in which breakdowns are opened.
+admitted in the order of the survey. A question is left out if such a sum or difference would reveal
+something about few people. The choice depends only on declared answers and the chosen background,
+never on the order in which breakdowns are opened.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
 def _mark(
     manifest: Manifest, found: Combinations, background: Background, *, has_files_of_blocks: bool
 ) -> NDArray[np.int64]:
-    """Number the combinations that the file of rows distinguishes, or all 0 for files of blocks."""
+    """Number the combinations that the file of rows distinguishes; use 0 for files of blocks."""
     if has_files_of_blocks:
         return np.zeros(len(found.people), dtype=np.int64)
     levels = [

@@ -132,8 +132,8 @@ class Counted:
     def may_use(self, found: TableCounts) -> bool:
         """Return whether figures may use a table.
 
-        While people watch, and in small groups, no figure depends on an answer that is sent as it
-        is (`equations.find_condition`).
+        Before the close, and in small groups, no figure depends on an answer that is sent as it is
+        (`equations.find_condition`).
         """
         if not list_conditions(found.table):
             return True

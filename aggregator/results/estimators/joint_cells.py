@@ -38,7 +38,7 @@ class _TrueCell:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LatentCells:
-    """The reports in merged cells, and the true combinations that can have produced them."""
+    """The reports in merged cells, and the true combinations that may have produced them."""
 
     counts: NDArray[np.int64]
     channel: Floats
@@ -84,7 +84,7 @@ def build_ratio_cells(found: TableCounts, estimand: Estimand) -> LatentCells:
 
 
 def build_own_cells(counts: SymbolCounts, estimand: Estimand) -> LatentCells:
-    """Describe a share or mean of some people by the question's own code alone."""
+    """Describe a share or mean of some people from the question's own code alone."""
     kinds = (_find_kind(code, estimand) for code in range(counts.symbol.k))
     return LatentCells(
         counts=np.array(counts.cells, dtype=np.int64),
@@ -198,7 +198,7 @@ def _class_own(axis: Axis, estimand: Estimand) -> tuple[int, ...]:
 
 
 def _find_kind(code: int, estimand: Estimand) -> tuple[bool, float, float]:
-    """Return whether a code means "asked", and what it adds to the ratio's two parts."""
+    """Return whether a code means "asked", and what it adds to the numerator and denominator."""
     if code == estimand.question.not_asked_code:
         return False, 0.0, 0.0
     question = estimand.question

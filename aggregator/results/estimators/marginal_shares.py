@@ -42,7 +42,7 @@ def find_contradiction_level(symbols: Sequence[Symbol], *, others: int) -> float
 
 
 def _count_codes(symbols: Sequence[Symbol]) -> int:
-    """Count all codes; if a symbol has only two, they count once, as each determines the other."""
+    """Count all codes, but only one code of a symbol with two, as each determines the other."""
     return sum(1 if symbol.k == 2 else symbol.k for symbol in symbols)
 
 

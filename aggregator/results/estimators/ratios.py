@@ -1,8 +1,8 @@
 """Shares and means that describe only the people who were asked, or who answered.
 
 Each is a ratio, estimated by likelihood. If there is a usable joint table of the questions that
-decide who is asked, the likelihood is that of this table. Where an interval would miss the truth
-too often, its level is raised.
+decide who is asked, the likelihood is computed from this table. Where an interval would miss the
+true value too often, its level is raised.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _choose_mean(estimand: Estimand, counted: Counted) -> Method:
 def _weigh_cells(
     estimand: Estimand, counted: Counted
 ) -> tuple[LatentCells, RatioCells, tuple[str, ...]]:
-    """Return the reports, the functions whose means form the ratio, and the symbols they read."""
+    """Return the reports, the functions whose means form the ratio, and the symbols used."""
     found = counted.find_table(estimand)
     if found is not None:
         cells = build_ratio_cells(found, estimand)

@@ -37,7 +37,8 @@ def _hides_few(manifest: Manifest, found: Combinations, block: int) -> bool:
     needed = count_people_needed(manifest, block=block)
     both = people @ crossings
     sizes = np.concatenate([both, people.sum() - both])
-    # The search is sure to find only sums over fewer than C people, but sizes must reach `needed`.
+    # The search below reliably finds only sums over fewer than C people, so sizes below `needed`
+    # are rejected here.
     if ((sizes > 0) & (sizes < needed)).any():
         return False
     conditions, _ = find_condition_groups(manifest, found, part=block)

@@ -22,7 +22,7 @@ def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
     """Count the independent equations that the counts of all codes give about one group.
 
     Each symbol with k codes gives k - 1 equations, and a joint table adds the equations of each
-    interaction between its axes. If `block` is given, only the questions of the block count.
+    interaction between its axes. If `block` is given, only the questions of the block are counted.
     """
     symbols = [
         symbol
@@ -51,7 +51,7 @@ class Condition:
 def find_condition(
     manifest: Manifest, tables: Iterable[JointTable], *, mask: int | None
 ) -> Condition | None:
-    """Find what a part's rules read; return None if there are no rules or they could be crossed.
+    """Find what a part's rules read; return None if it has no rules or they could be crossed.
 
     Every rule gives equations about the people who satisfy it. A class of `needed` people is large
     enough to stay hidden despite all these equations together. Rules that read several declared

@@ -1,6 +1,6 @@
 """Decide whether figures about large groups reveal something about a few people.
 
-Figures are sums over people. Figures about several groups therefore also give the figures about all
+Figures are sums over people. Figures about several groups therefore also reveal the figures for all
 sums and differences of these groups. Such a difference may count few people although each group has
 many. For example, two lists may divide the same people in ways that differ for only one person.
 
@@ -14,7 +14,8 @@ every order.
 
 The fewer groups and the more people there are, the earlier a basis is complete. Orders are drawn
 until only about one search in a million would miss a support of a given size. If that would take
-too many orders, the answer is yes, because there are too many groups for the number of people.
+too many orders, `leave_few` returns True, because there are too many groups for the number of
+people.
 """
 
 from __future__ import annotations
@@ -113,9 +114,10 @@ def _split(rows: Rows, size: int) -> Iterator[Rows]:
 
 
 def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple[Rows, Matrix]:
-    """Return the rows of a basis and, for each, a function: 1 in this row and 0 in the others.
+    """Return the rows of a basis and, for each of them, a function.
 
-    A function is a column of group coefficients; `read(rows) @ column` gives its values.
+    The function is 1 in that row of the basis and 0 in the others. It is a column of coefficients
+    of the groups; `read(rows) @ column` gives its values.
     """
     factors: Matrix = np.eye(columns)
     basis: list[np.intp] = []
@@ -135,7 +137,7 @@ def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple
 
 
 def _eliminate(matrix: Matrix, *, row: int, found: int) -> None:
-    """Make one more column a pivot: 1 in this row, where all other columns become 0."""
+    """Make one more column a pivot, which is 1 in this row, and set the others to 0 there."""
     pivot = found + int(np.abs(matrix[row, found:]).argmax())
     matrix[:, [found, pivot]] = matrix[:, [pivot, found]]
     matrix[:, found] /= matrix[row, found]

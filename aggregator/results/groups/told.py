@@ -2,8 +2,8 @@
 
 Each question hides its small groups (`small_groups.py`). But two questions may divide the same
 people in almost the same way, and subtracting one large group from another then counts the few
-people who differ. Questions are therefore admitted in the order of the survey, each unless a sum or
-difference of groups would be about few people.
+people who differ. Questions are therefore admitted in the order of the survey. A question is left
+out if it would allow a sum or difference of groups that is about few people.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def join_groups(groups: Mapping[str, Groups], names: Sequence[str]) -> Groups:
 def admit(
     names: Sequence[str], may_add: Callable[[Sequence[str], Sequence[str]], bool]
 ) -> tuple[str, ...]:
-    """Admit all names if possible; otherwise, admit in turn each that may join those before it."""
+    """Admit all names if possible; otherwise, in turn, each that may join the names so far."""
     if not names or may_add((), names):
         return tuple(names)
     shown: list[str] = []

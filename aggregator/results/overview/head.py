@@ -46,7 +46,7 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
 
 
 def _describe_waiting(wave: Any) -> str:
-    """Say how many reports the next look needs; the first one needs K more, which stay unsealed."""
+    """Say how many reports the next look needs; the first look needs K more that stay unsealed."""
     least = list_least(wave.description)[EVERYBODY]
     more = reports_needed(seen=wave.counted, least=least)
     if is_shown(wave):

@@ -11,7 +11,7 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
-    """`route` is a page of the survey, or a button's target; `note` says what comes later."""
+    """`route` names a survey page or the target of a button; `note` says what comes later."""
 
     text: str = ""
     route: str = ""

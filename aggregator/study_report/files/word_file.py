@@ -85,7 +85,7 @@ class _Writer:
         properties, report = self._document.core_properties, self._report
         day = report.day
         moment = datetime.combine(day, time(), tzinfo=UTC) if day else _NO_DATE
-        properties.title = _clean(report.title)[:255]  # longer titles are refused
+        properties.title = _clean(report.title)[:255]  # python-docx rejects longer titles
         properties.author = properties.last_modified_by = properties.comments = ""
         properties.language = "en"
         properties.created = properties.modified = moment.replace(tzinfo=None)

@@ -1,7 +1,7 @@
 """A paragraph on methods to paste into a paper, written from the manifest and the results.
 
-It gives what STROBE requires in the methods of an observational study and what the NCHS requires
-for proportions, as far as Murmur can know this. The rest is listed for the authors to add.
+The paragraph gives what STROBE requires in the methods of an observational study and what the NCHS
+requires for proportions, as far as Murmur can know this. The rest is listed for the authors to add.
 """
 
 from __future__ import annotations

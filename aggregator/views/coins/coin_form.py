@@ -1,7 +1,7 @@
 """The form for people who toss two coins, in browsers without scripts and on paper.
 
 People toss the coins before they fill in the form, so the form sends scrambled codes like any other
-report. No code here reads a session, a cookie or an account, and no address is kept.
+report. No code here reads a session, a cookie or an account, and no IP address is kept.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def sent(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank the person for a form. The address reveals nothing about the form."""
+    """Thank the person for a form. The URL reveals nothing about the form."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "missing", slug=slug)
@@ -70,7 +70,7 @@ def sent(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def paper(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the same questions for printing, with the address of the form."""
+    """Show the same questions for printing, with the URL of the form."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "missing", slug=slug)

@@ -70,7 +70,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank the person for a code. The address reveals nothing about the code."""
+    """Thank the person for a code. The URL reveals nothing about the code."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "unknown", slug=slug)

@@ -43,7 +43,7 @@ def show_form(
     trouble: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Show the form; with a sheet, keep its ticks and id, and show what is wrong with it."""
+    """Show the form; if a sheet is given, keep its ticks and id, and say what the `trouble` is."""
     sheet = sheet or new_sheet(bytes(wave.manifest_hash))
     return render_page(
         request, "coins.html", wave=wave, status=status, sheet=sheet, trouble=trouble
@@ -57,9 +57,9 @@ def show_notice(
 
 
 def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
-    """Thank the person for a form. Visitors who sent no form are led to the form.
+    """Thank the person for a form. Redirect visitors who sent no form to the form.
 
-    Only headers distinguish these visitors, because the address is the same and there is no cookie.
+    Only headers distinguish these visitors, because the URL is the same and there is no cookie.
     After a reload, WebKit says that the visit has no origin, but keeps the referrer.
     """
     comes_from_here = request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
@@ -79,7 +79,7 @@ def lead_to(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
 
 
 def show_absence(request: HttpRequest, kind: str, *, slug: str) -> HttpResponse:
-    """Show the notice of a deleted survey, or the notice `kind` if no survey had this address."""
+    """Show the notice of a deleted survey, or the notice `kind` if no survey had this URL."""
     if is_deleted(slug=slug):
         return show_notice(request, "deleted", status=problems.SURVEY_DELETED.status)
     return show_notice(request, kind, status=problems.NOT_FOUND.status)
@@ -150,7 +150,7 @@ def _word(manifest: Manifest, *, code: int) -> str:
 
 
 def choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
-    """Return the language named in the address or preferred by the browser, if offered."""
+    """Return the language given in the URL or preferred by the browser, if offered."""
     offered = tuple(manifest.languages if manifest else NAMES)
     chosen = request.GET.get("lang", "")
     if chosen in offered:

@@ -15,7 +15,7 @@ from surveys.models import Wave
 
 
 def refuse_request(request: HttpRequest, wave: Wave) -> HttpResponse | None:
-    """Refuse a request that our own form would not send, before reading its content."""
+    """Reject a request that our own form would not send, before reading its content."""
     try:
         check_source({name.lower(): value for name, value in request.headers.items()})
     except Refused as error:

@@ -71,7 +71,7 @@ def public_results_csv(
 
 
 def _choose_language(request: HttpRequest, wave: Wave) -> str:
-    """Return the language that the address names, or else the survey's own language."""
+    """Return the language given in the URL, or else the survey's own language."""
     manifest = wave.description
     language = request.GET.get("lang", "")
     return language if language in manifest.languages else manifest.language
@@ -80,7 +80,7 @@ def _choose_language(request: HttpRequest, wave: Wave) -> str:
 def _explain(
     request: HttpRequest, wave: Wave, page: str, *, why: str = "", status: int = OK
 ) -> HttpResponse:
-    """Say why there are no results: `page` is "off" if they were withdrawn, else "no_results"."""
+    """Say why there are no results: `page` is "off" if withdrawn, otherwise "no_results"."""
     language = _choose_language(request, wave)
     context = build_translated_context(wave, language) | {"why": why}
     content = render_in(language, f"results/public_{page}.html", context).encode()
