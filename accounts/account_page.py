@@ -33,7 +33,7 @@ Page = Callable[..., HttpResponse]
 
 
 def confirmed(view: Page) -> Page:
-    """Ask for the second factor, or the password if there is none, unless one was just given."""
+    """Ask for the second factor, or else the password, if neither was entered just now."""
     return cast(Page, reauthentication_required(view))
 
 

@@ -37,7 +37,7 @@ def acting_account() -> int | None:
 def reading_account() -> int | None:
     """Return the acting account, or None for a HEAD request, which shows no page.
 
-    POST requests count too, because a refused form is answered with its page, which may show
+    POST requests count too, because a rejected form is answered with its page, which may show
     figures.
     """
     request = _request.get()

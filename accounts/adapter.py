@@ -60,7 +60,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().login(request, user)
 
     def get_reauthentication_methods(self, user: User | AnonymousUser) -> list[dict[str, Any]]:
-        """Ask for a code if the account uses codes: a password alone must not turn them off."""
+        """Ask for a code if the account uses codes; a password alone must not turn codes off."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         return methods[-1:]
 

@@ -1,4 +1,4 @@
-"""Logs what people do with accounts and surveys; docs/operations.md lists the lines.
+"""Logs what people do with accounts and surveys. docs/operations.md lists the log lines.
 
 surveys/history logs and stores acts on surveys.
 

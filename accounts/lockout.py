@@ -7,10 +7,10 @@ There are two counts, both only in the limiter's memory:
 - By email address alone. Guesses from many networks only slow sign-in down, with pauses of at
   most a minute between attempts, because longer pauses would let anyone lock out the owner.
 
-A browser that has signed in to the account before is counted separately and never has to wait
-because of guesses from elsewhere. The names of the counts cannot be listed: no one can look up who
-tried to sign in, or from where. Raising the account's round number in the database ends all pauses
-early.
+Failures in a browser that has signed in to the account before are counted separately, and such a
+browser never has to wait because of guesses from elsewhere. The names of the counts cannot be
+listed, so no one can look up who tried to sign in, or from where. Raising the account's round
+number in the database ends all pauses early.
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ class SignInHandler(AxesCacheHandler):  # type: ignore[misc]  # axes ships no ty
 
 
 def pause_after(failures: int) -> int:
-    """Return the pause between attempts after `failures`, in seconds: 0, then 1, 2, 4 … 60."""
+    """Return the seconds between attempts after this many failures: 0, then 1, 2, 4 … 60."""
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, 1 << min(failures - FREE_FAILURES, 6))
 
 
 def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
-    """Let one attempt through, and make others wait until the pause that follows is over."""
+    """Let one attempt through, then make all others wait until the pause is over."""
     if _known_browser(request, credentials):
         return False
     name = _count_name(request, credentials)
@@ -137,7 +137,7 @@ def _count_name(request: HttpRequest, credentials: Credentials) -> str:
 
 
 def refuse(request: HttpRequest, *_details: object) -> HttpResponse:
-    """Render the page for axes, which also passes its own response and the credentials."""
+    """Render the locked-out page for axes, which also passes its own response and credentials."""
     pause: int = getattr(request, "sign_in_pause", 0)
     response = render(request, "account/locked_out.html", {"pause": pause}, status=429)
     if pause:

@@ -52,7 +52,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class AddressChange(models.Model):
-    """An address that an account asked for. It becomes valid once both mailboxes confirm it.
+    """A new email address requested for an account. It is used once both mailboxes confirm it.
 
     `asked_at` is part of the links, so a new request makes earlier links invalid.
     """

@@ -37,7 +37,7 @@ def network_of_request(request: HttpRequest) -> bytes:
 
 
 def name_network(request: HttpRequest) -> str:
-    """Return the network's first address, by which allauth and axes count, or "unknown"."""
+    """Return the network's first address, or "unknown". allauth and axes count attempts by it."""
     network = network_of_request(request)
     if len(network) == 4:
         return socket.inet_ntop(socket.AF_INET, network)

@@ -13,13 +13,13 @@ from django.core.exceptions import ValidationError
 READ_CHARACTERS = 32
 # The scale runs from 0 to 4. A password with a score of 3 takes at least 10⁸ guesses.
 LEAST_SCORE = 3
-# A hash keeps a core busy for about 20 ms. Many sign-ins at once must leave time for other pages.
+# A hash keeps a core busy for about 20 ms. Simultaneous sign-ins must leave time for other pages.
 HASHES_AT_ONCE = 2
 _hashing = threading.BoundedSemaphore(HASHES_AT_ONCE)
 
 
 class GuessableValidator:
-    """Refuses passwords that a program would guess early: common ones, patterns, repetitions."""
+    """Rejects passwords that a program would guess early: common ones, patterns, repetitions."""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
         # Imported here because its word lists take 14 MB and most processes never set a password.

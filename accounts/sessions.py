@@ -2,7 +2,7 @@
 
 A session ends some hours after the person last requested a page, and some days after sign-in at the
 latest. Panels that reload automatically do not count as activity. The end of the session is the
-expiry date of its row in the database. After this date, Django refuses the session, and a worker
+expiry date of its row in the database. After this date, Django rejects the session, and a worker
 deletes the row.
 """
 
@@ -40,11 +40,11 @@ _POLLED = "/panel"
 
 class SessionStore(DatabaseStore):
     """Sessions whose keys begin with the account's number, so that an account's sessions are
-    found without reading others. The random part is as long as one of Django's keys.
+    found without reading other sessions. The random part is as long as one of Django's keys.
     """
 
     def __init__(self, session_key: str | None = None) -> None:
-        # A cookie can contain a NUL character, which PostgreSQL refuses in queries.
+        # A cookie can contain a NUL character, which PostgreSQL rejects in queries.
         super().__init__(None if "\0" in (session_key or "") else session_key)
 
     def _get_new_session_key(self) -> str:
@@ -96,7 +96,7 @@ def list_sessions(user: User, *, current: str | None) -> list[OwnSession]:
     alive = []
     for session in _find_sessions(user).filter(expire_date__gt=timezone.now()):
         data = session.get_decoded()
-        # A session from before the last change of the password is refused when it is next used.
+        # A session from before the last change of the password is rejected when it is next used.
         if data.get(HASH_SESSION_KEY) == user.get_session_auth_hash():
             began = datetime.fromtimestamp(data[SIGNED_IN_AT], tz=UTC).date()
             key = session.session_key
@@ -132,7 +132,7 @@ def watch_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
 
 def _note_activity(request: HttpRequest) -> None:
     session, now = request.session, int(time.time())
-    if SIGNED_IN_AT not in session:  # made by an earlier release
+    if SIGNED_IN_AT not in session:  # made by an earlier version
         session[SIGNED_IN_AT] = now
     if not (session.session_key or "").startswith(_prefix(session[SESSION_KEY])):  # an old key
         session.cycle_key()
@@ -147,29 +147,29 @@ def _asks_to_sign_in(response: HttpResponse) -> bool:
 
 
 def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Tell people that their session has ended, and give back what they typed."""
+    """Tell people that their session has ended, and show what they typed."""
     had_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
     if request.method in ("GET", "HEAD"):
         response["Location"] += "&ended=1" if had_cookie else ""
         return response
-    # Lead back to the page with the form; the address to which the form was sent may not be a page.
+    # Lead back to the page with the form. The URL that the form was sent to may not be a page.
     sign_in = redirect_to_login(urlsplit(request.headers.get("Referer", "")).path or request.path)
     typed = list_typed(request.POST)
     # After SESSION_COOKIE_AGE, browsers have dropped the cookie, but a form may still be open.
     if not (had_cookie or typed):
         return sign_in
     if "HX-Request" in request.headers:
-        # This request is for part of a form. What people typed stays until they send the form.
+        # This request is for part of a form. The text typed stays in the form until it is sent.
         return HttpResponse(status=204)
     context = {"typed": typed, "sign_in": sign_in["Location"]}
     return render(request, "account/signed_out.html", context, status=403)
 
 
 def list_typed(posted: QueryDict) -> list[str]:
-    """List what people wrote; values without a space are choices, numbers or tokens.
+    """List the text that people typed, without passwords and values that contain no space.
 
-    Leave out the stamp, which also contains spaces. A form needs it to notice what others have
-    saved.
+    Values without a space are usually choices, numbers or tokens. The stamp, by which a form
+    notices what others have saved, contains spaces but is also left out.
     """
     return [
         value

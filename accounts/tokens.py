@@ -1,8 +1,8 @@
 """API tokens, which programs send instead of a session cookie.
 
-A token can do what its account may do at that moment, and only what its scopes allow. It is shown
-once; the database stores its hash. Nothing is stored when a token is used. A new password or a new
-second factor revokes all tokens, because a thief may have made them.
+A token can do whatever its account may do at the time of the request, within the token's scopes.
+The token is shown once; the database stores only its hash. Nothing is stored when a token is used.
+A new password or a new second factor revokes all tokens, because a thief may have made them.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def make_token(
 ) -> tuple[ApiToken, str]:
     """Make a token, and return its row and the only copy of the token.
 
-    `user` is the account as the session loaded it: a session that a new password has just ended
-    makes no token. `replaced` is the number of a token with the same name, which is revoked.
+    `user` is the account as the session loaded it, so a session that a new password has just ended
+    cannot make a token. `replaced` is the number of a token with the same name, which is revoked.
     """
     text = PREFIX + secrets.token_urlsafe(32)
     chosen: list[str] = [scope for scope in Scope if scope in scopes]
@@ -121,7 +121,7 @@ def hide_moments() -> None:
     """Give all tokens the same hidden transaction number, once an hour.
 
     With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
-    like a clock, and rows of reports also have them. SQLite has no such numbers.
+    with time, and rows of reports also have them. SQLite has no such numbers.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

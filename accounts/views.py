@@ -32,8 +32,8 @@ class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth s
 class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
     def form_valid(self, form: Form) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        # This person reads the account's email, so they may sign in at once, even while strangers
-        # guess passwords.
+        # This person reads the account's email, so they may sign in without a pause, even while
+        # strangers guess passwords.
         remember_browser(self.request, response, self.reset_user)
         return response
 
@@ -51,7 +51,7 @@ class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
 
 
 def build_mail_context(request: HttpRequest) -> dict[str, Any]:
-    """Return whether emails are sent; only people at this computer learn where unsent ones are."""
+    """Return whether emails are sent and, for people at this computer, where unsent emails are."""
     delivery = find_delivery()
     is_here = is_loopback(network_of_request(request))
     place = delivery.place if is_here and not delivery.is_sent else ""

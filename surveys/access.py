@@ -1,7 +1,7 @@
 """Decides who may do what with a survey: the only table of roles, and the functions that read it.
 
-Every page, file and API route checks permission at every request. For an account without any role
-on a survey, the survey does not exist.
+Every page, file and API route checks permission at every request. An account without any role on a
+survey gets the same 404 as if the survey did not exist.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def account_of(request: HttpRequest) -> User:
 def needs(
     action: Action, *, post: Action | None = None
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Pass the survey to the view if the account may perform the action, or `post` for a sent form.
+    """Pass the survey to the view if the account may perform `action`, or `post` for a sent form.
 
     Accounts without a role get 404, and visitors have to sign in.
     """
@@ -171,7 +171,7 @@ def allows_form(survey: Survey, route: str) -> bool:
 
 @cache
 def list_needs() -> dict[str, tuple[Action, Action]]:
-    """List the actions that each page of a survey and its form need, as the views declare them."""
+    """List the actions that each page of a survey and its form require, as the views declare."""
     found: dict[str, tuple[Action, Action]] = {}
 
     def walk(resolver: URLResolver, namespace: str) -> None:

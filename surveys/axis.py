@@ -1,4 +1,4 @@
-"""Places figures on an axis for every page, report and chart that draws one."""
+"""Places figures on an axis, for all pages, reports and charts that draw one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Whisker:
 
     @property
     def start(self) -> str:
-        """The start as the value of an SVG attribute. `dot` and `end` are written alike."""
+        """The start as the value of an SVG attribute. `dot` and `end` have the same form."""
         return _write(self.low)
 
     @property

@@ -10,7 +10,7 @@ def encode_base64url(value: bytes) -> str:
 
 
 def decode_base64url(text: str) -> bytes | None:
-    """Return the bytes, or None if `text` is not their canonical spelling.
+    """Return the bytes, or None if `text` is not their canonical encoding.
 
     Python's decoder skips invalid characters and ignores unused bits at the end, so many strings
     decode to the same bytes. This function accepts only the string that `encode_base64url` writes.

@@ -120,8 +120,8 @@ def list_numbers(numbers: Sequence[int], *, mark: str = "") -> str:
 
 def moment(value: datetime) -> str:
     """Write a time as 1 December 2026, 09:00 UTC."""
-    # This is outside the f-string, because with newer versions of Python, texts within one are not
-    # found for translation.
+    # This is outside the f-string, because with newer versions of Python, text inside an f-string
+    # is not found for translation.
     written = date_format(value.astimezone(UTC), pgettext("format of a moment", "j F Y, H:i"))
     return f"{written} UTC"
 

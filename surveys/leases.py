@@ -114,7 +114,7 @@ class Queue(Generic[Row]):
         )
 
     def try_again(self, row: Row) -> None:
-        """Put a row that a worker gave up back into the queue."""
+        """Put a row that a worker gave up on back into the queue."""
         if row.was_given_up:
             self.model._default_manager.filter(
                 pk=row.pk, state=Job.State.FAILED, attempts__gt=MAX_ATTEMPTS

@@ -13,8 +13,8 @@ def wait_for_writers(*, wave_id: int) -> None:
 
     Writers share the same lock. Row locks are not enough. PostgreSQL lets a new transaction share a
     row while another one waits for an exclusive lock, so closing might wait forever under a
-    constant stream of reports. Requests for advisory locks wait in a queue. SQLite has one writer
-    at a time.
+    constant stream of reports. Requests for advisory locks wait in a queue. SQLite allows only one
+    writer at a time.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

@@ -26,7 +26,7 @@ class Confirmed(Enum):
 
 
 def ask_for_change(*, user: User, new_email: str) -> None:
-    """Send both emails. Only the owner of the new mailbox may learn whether it has an account."""
+    """Send both emails. Only the new mailbox's owner may learn whether its address is taken."""
     with transaction.atomic():
         AddressChange.objects.filter(account=user).delete()
         AddressChange.objects.create(

@@ -25,7 +25,7 @@ class Side(StrEnum):
 
 
 def find_change(*, account: int) -> AddressChange | None:
-    """Return the change that an account asked for, if its links are still valid."""
+    """Return the change of address requested for an account, if the links are still valid."""
     change = AddressChange.objects.select_related("account").filter(account=account).first()
     # A request from the future is not valid either: if the clock has been set back, the age of the
     # request is unknown.
@@ -39,7 +39,7 @@ def make_link(change: AddressChange, side: Side) -> str:
 
 
 def read_link(token: str) -> tuple[AddressChange, Side] | None:
-    """Return what a link confirms, or None if the link is forged, used or too old."""
+    """Return the change and side of a link, or None if the link is forged, used or too old."""
     try:
         account, side, asked_at = signing.loads(token, salt=_SALT)
     except signing.BadSignature:

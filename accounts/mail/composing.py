@@ -35,7 +35,8 @@ class Kind(models.TextChoices):
     OWNER_INVITED = "owner-invited"
 
 
-# The subject of each email, and what happened. Each email ends with what the reader can do.
+# The subject of each email, and sentences about what happened. Each email ends with what the reader
+# can do.
 NOTICES: Mapping[str, tuple[str, str]] = {
     Kind.SECOND_FACTOR_ON: (
         "The second factor of your Murmur account is on",

@@ -50,8 +50,8 @@ def send_next_mail() -> None:
     row = _find_due(now).order_by("attempts", "due_at").first()
     if row is None or not _claim(row, until=until):
         return
-    # The other emails also wait, even if this worker dies now: a silent server must not hold up one
-    # worker after another.
+    # The other emails also wait, even if this worker dies now, so that a silent server does not
+    # hold up one worker after another.
     _find_due(now).update(due_at=until)
     user = User.objects.filter(pk=row.account, is_active=True).first()
     if user is None or _send(row, user):

@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 def send_or_log(mail: EmailMessage, *, what: str) -> bool:
-    """Return whether the email was sent; `what` names it in the log, without its address."""
+    """Send an email and return whether that worked. The log shows `what`, never the address."""
     try:
         mail.send()
     except (OSError, ValueError) as error:  # from the network, the server or a malformed address

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 
 TLS_SCHEMES = "smtp+tls:// for STARTTLS (port 587) or smtp+ssl:// for TLS (port 465)"
-# The first type that matches counts, so specific types come before general ones.
+# The first type that matches is used, so specific types come before general ones.
 REASONS: Mapping[type[Exception], str] = {
     socket.gaierror: "Unknown host. Correct the host in EMAIL_URL.",
     ConnectionRefusedError: "The server refuses connections. Correct the port in EMAIL_URL, or "
@@ -41,7 +41,7 @@ REASONS: Mapping[type[Exception], str] = {
 
 
 def send_test_mail(address: str) -> str:
-    """Send a test email; return an empty string, or the reason for the failure and a remedy."""
+    """Send a test email and return "", or the reason and a remedy if sending failed."""
     message = EmailMessage(
         subject="Test email from Murmur",
         body=(

@@ -1,7 +1,7 @@
-"""Decides whether a code of an app, or a recovery code, is right. Wrong codes cause pauses.
+"""Decides whether a code from an app or a recovery code is right. Wrong codes cause pauses.
 
-Uses and failures are stored with the secret, not in the limiter: an outage or a restart must not
-let a code work twice or allow more guesses.
+Uses and failures are stored with the secret, not in the limiter, so that an outage or a restart
+neither lets a code work twice nor allows more guesses.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ IN_SESSION = Count(failures="session_failures", failed_at="session_failed_at")
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """The result of checking a code. If there is no authenticator, the code was refused."""
+    """The result of checking a code. If there is no authenticator, the code was rejected."""
 
     authenticator: Authenticator | None = None
     wait: int = 0  # seconds until another code is checked
@@ -73,9 +73,9 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
 def check_code(*, user: User, code: str, in_session: bool = False) -> Checked:
     """Check a code from an app or a recovery code, and store the result.
 
-    Wrong codes in sessions, where codes confirm changes, are counted separately: someone who stole
-    a session, perhaps without the password, must not hold up sign-in. Signing in also resets this
-    count, so the owner can end the stolen session and make changes.
+    Wrong codes in sessions, where codes confirm changes, are counted separately, because someone
+    who stole a session, perhaps without the password, must not hold up sign-in. Signing in also
+    resets the count for sessions, so the owner can end the stolen session and make changes.
     """
     count = IN_SESSION if in_session else AT_SIGN_IN
     with transaction.atomic():
@@ -138,7 +138,7 @@ def pause_after(failures: int) -> int:
 
 
 def hide_moments() -> None:
-    """Forget when codes were used, once this no longer matters.
+    """Forget the times at which codes were used or wrong, once these times no longer matter.
 
     All second factors get the same hidden transaction number, as in `accounts.tokens`.
     """

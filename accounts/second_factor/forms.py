@@ -62,7 +62,7 @@ class ConfirmCodeForm(_Checking, forms.ReauthenticateForm):  # type: ignore[misc
 
 
 class SetUpForm(PlainWords, ActivateTOTPForm):  # type: ignore[misc]
-    """Asks for a first code. The secret comes from the view; allauth would not encrypt it."""
+    """Asks for a first code. The view supplies the secret, because allauth would not encrypt it."""
 
     words = {"code": ("Code from the app", "Enter the code that the app shows.")}
 

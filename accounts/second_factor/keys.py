@@ -18,7 +18,7 @@ _ENCRYPTED = ("secret", "seed")
 
 
 class UnreadableSecret(Exception):
-    """No key of this server decrypts a secret, so the account cannot use its second factor."""
+    """No key of this server can decrypt a secret, so the account cannot use its second factor."""
 
 
 def encrypt(text: str) -> str:

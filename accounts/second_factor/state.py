@@ -1,4 +1,4 @@
-"""Finds whether an account has a second factor, and removes it for an operator."""
+"""Finds out whether an account has a second factor, and removes it for an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records every download of a file or API reply with figures, which cannot be recalled."""
+"""Records every download of figures, as a file or an API reply. No download can be recalled."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def record_downloads(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Build middleware that records a download before the first byte of the file is sent.
 
-    Downloads of published figures are left out: their readers are not recorded, and the session is
+    Downloads of published figures are left out. Their readers are not recorded, so the session is
     not read.
     """
 

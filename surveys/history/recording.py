@@ -75,7 +75,7 @@ def _record_first_look(survey: Survey, *, account: int, day: date) -> None:
 def record_seen(survey: Survey) -> None:
     """Record, at most once a day, that the reader of this page saw results of the survey.
 
-    The row is written before the results are sent, so that no one sees results unrecorded.
+    The row is written before the results are sent, so that no one sees results without a record.
     """
     account, day = reading_account(), today()
     if account is not None and not _find_looks(survey, account=account, day=day).exists():

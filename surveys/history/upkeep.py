@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from surveys.history.recording import record_ending
 from surveys.models import HistoryChanges, HistoryRow, Survey, Verb, Wave, start_of, today
 
-# The longest time that workers may be off.
+# The longest time that workers may be stopped.
 DAYS_TO_HIDE = timedelta(days=7)
 _WRITE_AGAIN = (
     "UPDATE surveys_history SET number = number WHERE day >= %(since)s AND day < %(today)s",
@@ -47,10 +47,10 @@ def record_endings() -> None:
 
 
 def hide_moments() -> None:
-    """Give rows of past days one hidden transaction number, and forget at what time drafts began.
+    """Give rows of past days one hidden transaction number, and forget drafts' times of creation.
 
     PostgreSQL stores with each row the number of the transaction that wrote it. These numbers rise
-    all day, like a clock. SQLite has no such numbers.
+    with time, so they could date the row. SQLite has no such numbers.
     """
     if connection.vendor != "postgresql":
         return

@@ -1,4 +1,4 @@
-"""Makes the changes allowed after the launch: closing, the people invited and the public page.
+"""Makes the changes allowed after the launch: the close, the people invited, the public page.
 
 These functions only change state. Sealing and estimating react to the new state.
 """
@@ -69,7 +69,7 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
         wave.save(update_fields=["state", "ending", "closed_at"])
     lasted = now - waves[wave_id].launched_at
     # Pages of the author's other surveys count this one. They must not reveal whether anyone
-    # answered a protected survey, so a protected survey stays counted.
+    # answered a protected survey, so a protected survey is counted even if no one did.
     if not waves[wave_id].description.publishes_releases:
         forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
     # An end that was fixed in advance is recorded the next day (surveys.history.upkeep).

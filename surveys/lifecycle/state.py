@@ -59,7 +59,7 @@ def _describe_end(wave: Wave) -> str:
 
 
 def _describe_crowd(wave: Wave, *, verb: str) -> str:
-    """Say how many answers make or made the wave close; return an empty string without a cap.
+    """Say how many answers make or made the wave close, or return "" if there is no cap.
 
     A wave of coins has no cap. It closes when the wave of browsers reaches its cap.
     """

@@ -14,7 +14,7 @@ from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
-    """Derive the coins' manifest from the browsers', or return None if no question suits coins.
+    """Derive the coins' manifest from the browsers', or return None if no question allows coins.
 
     The coins' wave has no cap, because it closes with the browsers' wave. The wave has no expected
     number of people, because the author's number is about browsers. Everyone is asked all questions

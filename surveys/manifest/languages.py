@@ -113,8 +113,8 @@ def translate_own_words(manifest: Manifest, language: str) -> dict[str, str]:
 def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
     """Write a translation's words as the JSON to be frozen, keyed by the source words.
 
-    Only words of the author that are still in use are written. The Yes and No that Murmur provides
-    are left out, because an author's option "No" may need another translation.
+    Only the author's words that are still in use are written. The Yes and No that Murmur provides
+    are left out, because an author's option "No" may need a different translation.
     """
     words = {
         source.text: texts[source.text]
@@ -137,7 +137,7 @@ def read_words(words: str) -> dict[str, str]:
 def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
     """Return the manifest in another of its languages. Untranslated words stay as they are.
 
-    `words` are the frozen words of that language. They are empty for the author's own language.
+    `words` contains the frozen words of that language, and is empty for the author's own language.
     """
     if language not in manifest.translations:
         return manifest

@@ -33,7 +33,7 @@ NOT_DRAWN = 255
 # More symbols would not fit into the largest report that the intake reads
 # (aggregator/intake/wire.py).
 MOST_SYMBOLS = 3963
-# The metadata key of translated fields. Its value is authors' name for the field.
+# The metadata key of translated fields. Its value is the name that authors see for the field.
 TRANSLATED = "translated"
 # Authors must acknowledge a smaller minimum batch K at the launch.
 SMALLEST_USUAL_BATCH = 50
@@ -109,7 +109,7 @@ class Manifest:
     help_phone: str = ""
     help_url: str = ""
     minimum_age: int | None = None
-    # Whether several people answer on one device, so that the browser must keep no trace.
+    # Whether several people answer on one device, in which case the browser must keep no trace.
     shared_devices: bool = False
     quick_exit: bool = False
     # Whether pages wait for Continue after an answer instead of going on after one tap.
@@ -125,8 +125,8 @@ class Manifest:
     mode: Mode = Mode.ELECTRONIC
     # The limits that the survey exceeds and that its author acknowledged, sorted.
     acknowledged: tuple[str, ...] = ()
-    # How many of the author's other surveys, including deleted ones, shared a question at the
-    # launch. Manifests that are older than this key have 0.
+    # How many of the author's other surveys, including deleted ones, shared a question with this
+    # one at the launch. Manifests that are older than this key have 0.
     asked_elsewhere: int = 0
     # Comparisons planned before the survey opened. Each names indicators and factors, with the
     # outcome first (surveys.comparing.indicators).
@@ -149,7 +149,7 @@ class Manifest:
         self._check_releases()
 
     def _check_releases(self) -> None:
-        """Require both limits, and in range, if publication is protected; otherwise allow none."""
+        """Require both limits, each within its range, for protected publication, else neither."""
         limits = {
             "release_epsilon_hundredths": (LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON),
             "release_delta_nanos": (0, MOST_RELEASE_DELTA),
@@ -180,12 +180,12 @@ class Manifest:
 
     @property
     def asks_consent(self) -> bool:
-        """Whether a page before the first question asks people to agree, or about their age."""
+        """Whether a page before the first question asks people to agree or to confirm their age."""
         return bool(self.consent or self.minimum_age)
 
     @property
     def contact_link(self) -> str:
-        """A link to the contact, or empty unless the contact is only an address or a number."""
+        """A link to the contact, or "" if the contact is not just an address or a number."""
         return link_contact(self.contact)
 
     @property
@@ -259,7 +259,7 @@ class Manifest:
         return {name: numbers[old] for name, old in block.items()}
 
     def pick_drawn(self, values: Mapping[str, float]) -> list[float]:
-        """Return values of questions that one person can be asked, chosen for the largest sum.
+        """Return the values, with the largest possible sum, of questions that one person can get.
 
         Questions without a value count as zero.
         """

@@ -43,7 +43,7 @@ class PathLengths:
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Find the shortest and the longest path if each person gets `drawn` blocks, or all if None."""
+    """Find the shortest and longest path if each person gets `drawn` blocks (None for all)."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True

@@ -29,8 +29,8 @@ _LATIN_NAME = re.compile(
 )
 # Small letters that look Latin, although Unicode's confusables do not list them.
 _ALSO = dict(zip("βεєкκмωχ", "beekkmwx", strict=True))
-# Text with a smaller fraction of Latin letters is in another script. In a script such as Greek, a
-# capital and its small letter can look like different Latin letters, so case is folded first.
+# Text with a smaller fraction of Latin letters counts as another script. In a script such as Greek,
+# a capital and its small letter can look like different Latin letters, so case is folded first.
 _LATIN_ENOUGH = 1 / 5
 # A capital I looks like a small l. Because case makes no difference, every i becomes an l.
 _ALIKE = str.maketrans("i10", "llo")

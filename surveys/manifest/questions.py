@@ -107,7 +107,7 @@ class ManifestQuestion:
             raise ValueError(f"score of {self.name}: {problem}")
 
     def _find_score_problem(self, score: Score) -> str:
-        """Say how the score contradicts the rest of the question, if it does."""
+        """Say how the score contradicts the rest of the question, or return "" if it does not."""
         if self.type not in CARRIERS.values():
             return f"a {self.type} question cannot carry it"
         codes = {
@@ -130,7 +130,7 @@ class ManifestQuestion:
 
     @property
     def scale(self) -> str:
-        """The name of the question with the items of the score, or empty if there is no score."""
+        """The name of the question with the items of the score, or "" if there is no score."""
         return "" if self.score is None else self.score.of or self.name
 
     @property
@@ -140,7 +140,7 @@ class ManifestQuestion:
 
     @property
     def computed(self) -> str:
-        """Words for what the device computes, or empty if people choose the answer."""
+        """A description of what the device computes, or "" if people choose the answer."""
         if self.score is None:
             return ""
         words = {
@@ -295,7 +295,7 @@ class ManifestQuestion:
 
     @property
     def gate_name(self) -> str:
-        """The name of the gate's symbol, or empty if there is no gate."""
+        """The name of the gate's symbol, or "" if there is no gate."""
         return gate_name(self.name) if self.has_gate else ""
 
     def item_name(self, item: int) -> str:

@@ -52,7 +52,7 @@ class ReleaseRequest:
     # An alert has the code of an answer, and the share in percent that must be exceeded.
     answer: int | None = None
     percent: int | None = None
-    # The declared question that divides a table into groups, or empty for everyone together.
+    # The declared question that divides a table into groups, or "" for one table of everyone.
     group: str = ""
 
     @classmethod

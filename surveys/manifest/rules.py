@@ -107,8 +107,8 @@ def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
     """Return whether any answers satisfy a rule, and whether any answers violate it.
 
     Only answers that people can give are tried. The rules of the `earlier` questions are taken into
-    account, so questions that are never asked together are never answered together. Of codes that
-    no condition distinguishes, only one is tried. Raises TooComplex if too many cases are left.
+    account, so questions that are never asked together are never answered together. If no condition
+    distinguishes several codes, only one is tried. Raises TooComplex if too many cases are left.
     """
     relevant = _with_ancestors(rule, earlier)
     told = [leaf for one in (rule, *(a.rule for a in relevant if a.rule)) for leaf in leaves(one)]

@@ -1,8 +1,8 @@
 """Scores, added up by client/parts/score.js for respondents and by this module for simulations.
 
-A score is a number, a choice or a yes/no question whose answer the respondent's device computes
-from the answers to the items of a scale. Everything after the respondent's page treats it as a
-question of that type.
+A score is a question (a number, a choice or Yes/No) whose answer the respondent's device computes
+from the answers to the items of a scale. Everything after the respondent's page treats a score as
+an ordinary question of its type.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Score:
         return sum(bound <= total for bound in self.bounds) if self.bounds else total
 
     def find_problem(self) -> str:
-        """Say why these items and bounds do not form a score, if they do not."""
+        """Say why these items and bounds do not form a score, or return "" if they do."""
         values = [one.value for one in self.options]
         weights = [one.weight for one in self.items]
         found: list[tuple[str, Sequence[int], int, int]] = [

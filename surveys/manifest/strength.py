@@ -33,7 +33,7 @@ PROTECTION = {
 PRACTICALLY_CERTAIN_FROM = 4.6
 # Authors must acknowledge a larger total at the launch.
 LARGEST_UNCONFIRMED_EPSILON = 5.5
-# The respondent's page refuses surveys with a larger total (LARGEST_TOTAL in report/manifest.js).
+# The respondent's page rejects surveys with a larger total (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
 # This is subtracted before rounding up. ε has already been rounded up by less than this, and 75
 # must not become 76.

@@ -30,8 +30,8 @@ _PURPOSE = b"murmur: what an author's surveys ask"
 # The count for the empty text covers all deleted surveys of the same people. No question has an
 # empty text.
 _ANY_SURVEY = ""
-# A survey that ends within this time without any report does not count, because its author found a
-# mistake.
+# A survey that ends within this time without any report does not count, because its author probably
+# found a mistake.
 SECOND_THOUGHTS = timedelta(days=1)
 
 
@@ -182,7 +182,7 @@ def _count_deleted(asked: Iterable[str], groups: Collection[str]) -> int:
 
 
 def lock_people(people: Iterable[int]) -> None:
-    """Serialize the launches and deletions of these people until the commit.
+    """Serialize the launches and deletions of these people's surveys until the commit.
 
     The manifest contains a count of their other surveys. The count must not miss a survey that is
     opened or deleted at the same time.
@@ -217,7 +217,7 @@ def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
 
 
 def forget_groups_of(account: int) -> None:
-    """Delete the counts of groups in which only this account is left, before it is deleted."""
+    """Before an account is deleted, delete the counts of groups with no other account left."""
     mine = AskedTogether.objects.filter(account=account)
     others = AskedTogether.objects.exclude(account=account).values("people")
     gone = mine.exclude(people__in=others).values_list("people", flat=True)
@@ -228,7 +228,8 @@ def forget_groups_of(account: int) -> None:
 def forget_if_unanswered(*, survey: int, waves: Collection[int], lasted: timedelta) -> None:
     """Remove the rows of a survey that ended within a day of its launch, without any report.
 
-    The caller has locked and closed its waves, so no report can follow.
+    The caller must already have locked and closed the survey's waves, so that no more reports can
+    arrive.
     """
     # The model is looked up by name, because surveys does not import aggregator.
     reported = apps.get_model("aggregator", "SpentId")._default_manager.filter(wave__in=waves)

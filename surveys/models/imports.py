@@ -17,11 +17,11 @@ KEPT = timedelta(hours=1)
 class Import(Job):
     """An uploaded file. Its bytes are deleted once they are read, and after an hour in any case.
 
-    Without a draft, the row itself is also deleted after an hour. With a draft, it stores what
+    Without a draft, the import itself is also deleted after an hour. With a draft, it stores what
     became of each row of the file, until the survey is opened or deleted.
     """
 
-    # The slug is random, so that addresses do not reveal the number of imports.
+    # The slug is random, so that URLs do not reveal the number of imports.
     slug = models.SlugField(max_length=20, unique=True, default=new_slug)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="imports"

@@ -65,7 +65,7 @@ class Question(models.Model):
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
     # The strength: how many of 100 people who have one of two answers send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
-    # The answers to choose from, if the author writes them. For a score, its bands.
+    # The answers to choose from, if the author writes them, or the bands of a score.
     options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # The range of a number, or the first and last point of a scale.
     minimum = models.IntegerField(null=True, blank=True)
@@ -88,8 +88,8 @@ class Question(models.Model):
     # The question is asked only if this rule holds (surveys.manifest.rules). Questions are named by
     # primary key, and items of a "select several" question by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
-    # The primary key of an earlier question that asks for the same fact. Like rules, it has no
-    # foreign key; surveys.authoring.rule_checks checks it.
+    # The primary key of an earlier question that asks for the same fact. Like rules, this field has
+    # no foreign key; surveys.authoring.rule_checks checks the value.
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
     # Whether the question shares a page with the one before it, if the two fit together
     # (surveys.manifest.grids). Otherwise, the mark has no effect.
@@ -151,7 +151,8 @@ class Question(models.Model):
                 condition=~models.Q(output=Output.CUT_OFF) | models.Q(cut_off__isnull=False),
                 name="surveys_question_cut_off_present",
             ),
-            # A rule would reveal another answer, because "not asked" would be sent unscrambled.
+            # A rule would reveal the answer that it depends on, because "not asked" would be sent
+            # unscrambled.
             models.CheckConstraint(
                 condition=~models.Q(type="declared") | models.Q(rule__isnull=True),
                 name="surveys_question_declared_without_rule",
@@ -178,7 +179,7 @@ class Question(models.Model):
 
     @property
     def has_point_shares(self) -> bool:
-        """Whether each point of a scale gets an estimated share, not only the mean."""
+        """Whether the share of each point of a scale is estimated, and not only the mean."""
         return has_point_shares(self.carrier, minimum=self.minimum, maximum=self.maximum)
 
 

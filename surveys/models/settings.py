@@ -38,7 +38,7 @@ class SurveySettings(models.Model):
     # The organization that asks, and how to reach it. Each is one line.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
-    # For data protection officers: the address of the privacy notice, and the approval.
+    # For data protection officers: the URL of the privacy notice, and the approval.
     notice_url = models.CharField(max_length=200, blank=True)
     approval = models.CharField(max_length=80, blank=True)
     # A place that helps people whom the questions upset. A phone number or an address needs a name.
@@ -58,7 +58,7 @@ class SurveySettings(models.Model):
     display_minimum = models.PositiveIntegerField(default=100)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
-    # From 00:00 UTC of this day on, the survey is deleted with everything that it collected.
+    # On this day, from 00:00 UTC on, the survey is deleted with everything that it collected.
     delete_on = models.DateField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
     # How many people the author expects to answer, or None if the author does not know.
@@ -67,7 +67,7 @@ class SurveySettings(models.Model):
     language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
     # The message that people see after a code has been sent.
     closing_message = models.TextField(max_length=1000, blank=True)
-    # Whether a button, or Shift pressed three times, leaves the respondents' pages at once.
+    # Whether a button, or Shift pressed three times, leaves the respondents' pages immediately.
     quick_exit = models.BooleanField(default=True)
     # Whether yes/no questions may also be answered with two coins, without JavaScript or on paper.
     coins = models.BooleanField(default=False)
@@ -165,9 +165,9 @@ SETTINGS_PAGES: Mapping[SettingsPage, tuple[Card, ...]] = {
 class Setting:
     """The details of a setting that its model field lacks: its texts and its place on the page.
 
-    `card` is the group of fields that contains it; `SETTINGS_PAGES` gives the page of each group.
-    `noun` is what error messages call the text that authors enter. `more` is help behind a
-    disclosure.
+    `card` is the group of fields that contains the setting; `SETTINGS_PAGES` gives the page of each
+    group. `noun` is what error messages call the text that authors enter. `more` is help that opens
+    in a disclosure.
     """
 
     card: Card

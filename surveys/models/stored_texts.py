@@ -2,8 +2,8 @@
 
 Making or compressing such a text takes up to a second, and anyone can request it as often as they
 like. Each text is therefore made only at the launch or on the first request, and then served from
-its row. A row that was made from other inputs, such as an earlier release, is replaced. In each
-process, one thread at a time makes texts. Other threads wait a moment and then raise Busy.
+its row. A row that was made from other inputs, such as older code, is replaced. In each process,
+one thread at a time makes texts. Other threads wait a moment and then raise Busy.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def compress(content: bytes) -> bytes:
 
 
 def squeeze(content: bytes) -> bytes:
-    """Compress short texts 2 to 4 % better, but sixty times slower, for files of each visit.
+    """Compress short texts 2 to 4 % better, but sixty times slower, for files that visits load.
 
     With a larger `blocksplittingmax`, repetitive texts take five times as long and become no
     smaller; with more iterations, a visit's files take twice as long for 17 bytes less.
@@ -116,7 +116,7 @@ def read_text(text: Text) -> bytes:
     if found is not None:
         return found
     with one_at_a_time():
-        # Another thread may have made it while this one waited.
+        # Another thread may have made the text while this one waited.
         return find_text(text.name, text.key) or store_text(text)
 
 

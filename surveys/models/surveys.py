@@ -60,7 +60,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         found = self.filter(
             Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey")), ~Exists(gone)
         ).annotate(found_role=Greatest(*(Coalesce(Subquery(one), 0) for one in roles)))
-        # Everyone is at least a viewer, so a count of all surveys need not look for roles.
+        # Every role is at least Viewer, so a count of all surveys need not look for roles.
         return found if least == Role.VIEWER else found.filter(found_role__gte=least)
 
     @transaction.atomic
@@ -204,7 +204,7 @@ class Wave(models.Model):
     # The exact bytes that were hashed and are served. They are never serialized again.
     manifest = models.BinaryField()
     manifest_hash = models.BinaryField(max_length=32, unique=True)
-    # The exact JSON whose hash the manifest names, by language.
+    # The exact JSON of the words in each language, whose hash is in the manifest.
     words: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     # Copies of values in the manifest, for constraints and for the intake's single query.
     minimum_batch = models.PositiveIntegerField()

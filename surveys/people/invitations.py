@@ -97,7 +97,10 @@ def find_invitation(token: str) -> Invitation | None:
 
 
 def list_accepted_with(invitation: Invitation) -> list[Invitation]:
-    """List what a link accepts; the operator's invitations to one address share a link."""
+    """List the invitations that are accepted with the same link.
+
+    The operator's invitations to one address share a link.
+    """
     if invitation.invited_by_id is not None:
         return [invitation]
     found = Invitation.objects.filter(address=invitation.address, invited_by=None)
@@ -143,7 +146,7 @@ def accept(*, token: str, user: User) -> Accepted:
     accepted.
     """
     found = find_invitation(token)
-    # Operators cannot invite themselves, not even before they make the account.
+    # Operators cannot invite themselves, not even before they create an account.
     if found is None or (found.invited_by is None and user.is_superuser):
         raise InvalidInvitation
     if found.address != user.email.lower():
@@ -191,7 +194,7 @@ def has_account(invitation: Invitation) -> bool:
 
 
 def join(*, token: str, name: str, password: str) -> Accepted:
-    """Create the account of an invited address. The link has proved who reads its mailbox."""
+    """Create the account of an invited address. Only a reader of its mailbox has the link."""
     found = find_invitation(token)
     if found is None:
         raise InvalidInvitation

@@ -62,7 +62,7 @@ def find_colleagues(account: int) -> QuerySet[User]:
 
 
 def hand_over_all(*, account: int, to: int) -> int:
-    """Hand over all surveys and teams that only this account owns; return how many surveys."""
+    """Hand over all surveys and teams that only this account owns; return the number of surveys."""
     surveys = list(find_owned_alone(account))
     with transaction.atomic():
         for survey in surveys:
@@ -102,9 +102,9 @@ def give_up_roles(account: int) -> None:
 def deactivate_account(user: User, *, owner: User | None) -> int:
     """Close an account for the operator, and return how many surveys got another owner.
 
-    `owner` must already have a role on each of these surveys, because an operator gives no one
-    access. Raises OwnsSurveys if an owner is needed but not given, and NotAMember if `owner` lacks
-    a role on a survey.
+    `owner` must already have a role on each of these surveys, because an operator cannot give
+    anyone access. Raises OwnsSurveys if an owner is needed but not given, and NotAMember if `owner`
+    lacks a role on a survey.
     """
     surveys = list(find_owned_alone(user.pk))
     if surveys and owner is None:

@@ -59,7 +59,7 @@ def grant(*, survey: Survey, account: int, role: Role) -> None:
 
     Raises NotAMember if the account has been closed since it was chosen.
     """
-    # The account is locked, so that closing it waits and then also gives up this role.
+    # The account is locked, so that closing it has to wait and then also gives up this role.
     if not User.objects.select_for_update(no_key=True).filter(pk=account, is_active=True).exists():
         raise NotAMember
     membership, _ = survey.memberships.get_or_create(account_id=account, defaults={"role": role})

@@ -46,7 +46,7 @@ def set_team_role(*, team: Team, account: int, role: Role, by: int) -> None:
 
 @transaction.atomic
 def remove_from_team(*, team: Team, account: int, by: int) -> None:
-    """Remove an account from a team. Everyone may leave; the team ends with its last member."""
+    """Remove an account from a team. Everyone may leave; a team without members is deleted."""
     surveys = lock_team(team)
     if account != by and not _may_change(team, by=by):
         raise RoleTooLow
@@ -74,7 +74,7 @@ def delete_team(*, team: Team, by: int) -> None:
 
 @transaction.atomic
 def attach(*, survey: Survey, team: Team, by: int) -> None:
-    """Give the members of a team their roles on a survey. Only one of the members may do this."""
+    """Give a team's members their roles on a survey. `by` must be a member and own the survey."""
     _lock_alone(team)
     lock_survey(survey)
     if not can(by, Action.PEOPLE, survey) or find_role_in(account=by, team=team.pk) is None:

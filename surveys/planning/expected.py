@@ -119,7 +119,7 @@ def expect_figures(
 
 
 def _describe_hidden(compared: Figure, *, people: int, crowd: int) -> str:
-    """Say why results would hide a figure; `compared` is the figure that they check."""
+    """Say why results would hide a figure; `compared` is the figure that the results check."""
     asked = compared.count_asked(people)
     if people < crowd:
         return f"not shown: results need {whole(crowd)} people"

@@ -8,7 +8,7 @@ MOST_PEOPLE = 1.1  # times as many people as the best known mechanism needs
 
 
 def describe_long_list(*, codes: int, epsilon: float, share: float) -> str:
-    """Say how many more people a long list needs; return an empty string if hardly any."""
+    """Say how many more people a long list needs, or return "" if it needs hardly any more."""
     ratio = subset_selection_ratio(symbols=codes, epsilon=epsilon, share=share)
     if ratio <= MOST_PEOPLE:
         return ""

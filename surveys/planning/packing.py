@@ -14,7 +14,7 @@ from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHAR
 
 @dataclass(frozen=True, kw_only=True)
 class PackedOffer:
-    """An offer to ask two questions as one code, with the follow-up's standard error either way."""
+    """An offer to ask two questions as one code, and the follow-up's standard error both ways."""
 
     parent: int  # the number of the parent question
     flips: int

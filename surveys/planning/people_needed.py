@@ -21,9 +21,9 @@ def find_figure(
 ) -> Figure:
     """Describe the share for which pages plan a question; for a range, describe the mean.
 
-    With a rule, it is a share of those asked. With a refusal, it is a share of those who answer.
-    With a follow-up, it is the share of Yes to the first part. No has a single code, so the share
-    is computed from No.
+    With a rule, the share is among those asked; with a refusal, it is among those who answer. With
+    a follow-up, the share is that of Yes to the first part. No has a single code, so the share of
+    Yes is computed from No.
     """
     if share is None:
         share = _find_usual_share(question)

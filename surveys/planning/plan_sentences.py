@@ -20,7 +20,7 @@ from surveys.planning.planner import CROWD, SHOWN_FROM, Plan, write_share
 
 
 def describe_assumption(plan: Plan) -> str:
-    """Say which interval and which kind of end the verdict assumes."""
+    """Say which interval the verdict assumes, and how it assumes that the survey ends."""
     if plan.given.watched:
         return (
             "You may watch results and close the survey when you like: all intervals hold together "

@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def margin(self) -> float:
-        """The margin for the kind of end that the researcher chose."""
+        """The margin for watched results or for a fixed end, as the researcher chose."""
         return self.margin_watched if self.given.watched else self.margin_at_end
 
     @property

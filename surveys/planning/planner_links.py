@@ -20,7 +20,7 @@ class DraftPlan:
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
-    """Plan a draft for the question that needs the most people among those the planner describes.
+    """Plan a draft for the question that needs the most people of those the planner can describe.
 
     If a question has a follow-up, the planner can describe only its first part.
     """

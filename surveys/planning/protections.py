@@ -58,7 +58,7 @@ class ProtectionLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All ways that the plan can compute, and the axis that their intervals share."""
+    """All protections that can be computed for the plan, and the axis shared by their intervals."""
 
     lines: tuple[ProtectionLine, ...]
     share: float
@@ -93,7 +93,7 @@ class PublicationCost:
 
 
 def compare_protections(given: PlanInput) -> Comparison | None:
-    """Compare all ways, or return None for conditional shares and means, which have no formula."""
+    """Compare all protections, or return None for conditional shares and means (no formula)."""
     if given.is_conditional or given.mean:
         return None
     epsilon = given.mechanism().epsilon
@@ -216,7 +216,7 @@ def _choose_axis(low: float, high: float) -> Axis:
 
 
 def cost_of_publication(given: PlanInput) -> PublicationCost | None:
-    """Compute the cost of a protected table of all questions, or None if some people skip any."""
+    """Compute the cost of a protected table of all questions, or None if people may skip some."""
     if given.is_conditional or given.part < 1:
         return None
     noise = choose_table_noise(

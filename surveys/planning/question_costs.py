@@ -49,7 +49,7 @@ class QuestionCost:
     """The cost of one question.
 
     `epsilon` is what its codes reveal. `statement` is what all codes reveal about the fact that the
-    question asks for. If people may toss coins instead, both describe the way of answering that
+    question asks for. If people may toss coins instead, both are for the way of answering that
     reveals more. `lines` say where the ε comes from. `switches` say what each active switch adds;
     a second code has no switches, because its scale has them.
     """

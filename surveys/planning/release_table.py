@@ -150,7 +150,7 @@ def _find_people_for_alert(flips: int) -> int:
 
 
 def round_up(people: int) -> int:
-    """Round up to two digits, because further digits are simulation noise or approximate."""
+    """Round up to two digits, because further digits are simulation noise or approximation."""
     step = int(10 ** max(0, int(log10(people)) - 1))
     return step * ceil(people / step)
 

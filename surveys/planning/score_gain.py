@@ -43,7 +43,7 @@ def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[
 
 
 def find_people_ratio(mechanism: RandomizedResponse, score: Score) -> float:
-    """Return how many times as many people are needed if single numbers share the same ε.
+    """Return how many times as many people are needed if the items are asked apart and share the ε.
 
     The total's mean is the sum of the items' means, and the code of each item is drawn
     independently.

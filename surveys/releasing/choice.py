@@ -197,7 +197,7 @@ def find_planned_problem(request: ReleaseRequest, manifest: Manifest) -> str:
 
 
 def describe_planned_excess(manifest: Manifest) -> str:
-    """Say that the planned releases cost more than the cap, or return "" if they do not."""
+    """Return a message if the planned releases together cost more than the cap, otherwise ""."""
     most, planned = manifest.release_epsilon_hundredths or 0, add_up_planned(manifest)
     if planned <= most:
         return ""

@@ -52,8 +52,8 @@ class ReleasePlan:
     epsilon_hundredths: int
     delta_nanos: int
     rho: float | None
-    # Whether one report moves all scores in the same direction, so that a choice needs half the
-    # noise.
+    # Whether one report moves all scores in the same direction, in which case a choice needs only
+    # half as much noise.
     is_monotone: bool = True
     # A key driver needs two draws, a choice and then its table, each with half of ε.
     draws: int = 1

@@ -3,8 +3,8 @@
 The icon is served as it is. Scripts are joined from their modules, and stylesheets are shortened.
 Both lose their comments. The sources are also served, so that people can read them. The page's
 script and stylesheet contain only the parts that a survey needs, and their names list these parts.
-All files share one version, which is computed from the bytes of all files with all parts. An
-address under /r/VERSION/ always has the same bytes, so browsers may cache it forever, and a page
+All files share one version, which is computed from the bytes of all files with all parts. A URL
+under /r/VERSION/ always returns the same bytes, so browsers may cache them forever, and a page
 never mixes two versions.
 """
 
@@ -23,7 +23,7 @@ from surveys.respondent.parts import ONLY_IN_THE_FILE, PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
 
 FOLDER = Path(__file__).resolve().parent / "client"
-# The next two scripts import this file, so the self-test runs the same code as the page.
+# The page and the self-test import this file, so the self-test runs the same code as the page.
 RANDOMIZER = "randomize.js"
 _APART = frozenset({RANDOMIZER})
 _ROWS, _WITH_ROWS = "visit/rows.css", ("grid", "score")
@@ -31,7 +31,7 @@ ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 NOTICE = "notice.js"
 STYLESHEET = "respondent.css"
-OTHER_PAGES = "pages.css"  # added to the stylesheet on pages other than a visit
+OTHER_PAGES = "pages.css"  # added to the stylesheet on pages outside a visit
 ICON = "icon.svg"
 CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",

@@ -1,6 +1,7 @@
 """Fetches what a server sends to respondents and compares it with what this release would send.
 
-Headers also count, because a header can make a page run, load or report more than its bytes say.
+Headers are compared too, because a header can make a page run, load or report more than the page
+alone would.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ HARMLESS = frozenset(
 
 
 class Unreadable(Exception):
-    """There is no respondent's page at the address."""
+    """There is no respondent's page at the URL."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The inline script that says at once if the page's other scripts cannot run."""
+"""The inline script that says immediately if the page's other scripts cannot run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Splits our own JavaScript into tokens and removes comments and white space.
 
-The code supports the part of the language that the respondent's modules use. It refuses the rest,
+The code supports the part of the language that the respondent's modules use. It rejects the rest,
 such as a slash that could either divide or begin a regular expression.
 """
 

@@ -111,7 +111,7 @@ def _parse(name: str, source: str) -> _Module:
 
 
 def _check_names(modules: list[_Module], taken: dict[str, set[str]]) -> None:
-    """Refuse words that would change their meaning in a joined file."""
+    """Reject words that would change their meaning in a joined file."""
     exported = {module.name: module.exported for module in modules} | taken
     tops = {module.name: module.declared for module in modules} | taken
     for module in modules:

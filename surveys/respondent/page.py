@@ -1,8 +1,8 @@
 """Makes the respondent's page as bytes, with links to its other languages.
 
 The page depends only on the survey's manifest, the language, its words, whether the survey is open,
-how many other surveys of the author share a question with it, the release and the address of "Exit
-this page". Anyone who has these can make the page again and compare it (`manage.py verify_client`).
+how many other surveys of the author share a question with it, the release and the URL of "Exit this
+page". Anyone who has all of these can make the page again and compare (`manage.py verify_client`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _escape_text(text: str) -> str:
 
 
 def _list_addresses(content: bytes) -> dict[str, Any]:
-    """Return the manifest's address and hashes, and the address for reports."""
+    """Return the manifest's URL and hashes, and the URL for reports."""
     digest = hash_manifest(content)
     return {
         "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
@@ -210,7 +210,7 @@ def build_page_context(language: str, manifest: Manifest | None) -> dict[str, An
 def _name_page(manifest: Manifest | None) -> str:
     """Return the page's title for the window and the browser's history.
 
-    If people may have to leave at once, the title does not name the survey.
+    If people may have to leave quickly, the title does not name the survey.
     """
     if manifest is None:
         return gettext("There is no survey here")

@@ -73,7 +73,7 @@ def build_check_page(
 
 
 def _find_words(content: bytes, language: str) -> str:
-    """Return the address of a translation's frozen words, or "" without a translation."""
+    """Return the URL of a translation's frozen words, or "" without a translation."""
     if language not in parse_manifest(content).translations:
         return ""
     return reverse("surveys:words", args=[hash_manifest(content).hex(), language])

@@ -107,12 +107,12 @@ def is_served(name: str) -> bool:
     """Return whether the browser of a respondent or an author may need a file of this name.
 
     Parts of the script can be combined in hundreds of ways, and a stranger could request each
-    combination.
+    combination. Only combinations that a survey needs are therefore served.
     """
     if name in client_files():
         return True
     if "\0" in name:
-        return False  # PostgreSQL refuses a NUL in queries
+        return False  # PostgreSQL rejects a NUL in queries
     return StoredText.objects.filter(name=f"client {name}").exists() and bool(
         find_client_file(name)
     )

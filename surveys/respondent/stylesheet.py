@@ -2,7 +2,7 @@
 
 Comments, white space that separates nothing, and semicolons before closing braces are removed.
 The same source always gives the same bytes. The module supports only the part of the language that
-the stylesheet uses. It refuses anything else, such as a comment within a line or an escape.
+the stylesheet uses. It rejects anything else, such as a comment within a line or an escape.
 """
 
 from __future__ import annotations

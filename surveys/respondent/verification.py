@@ -1,10 +1,10 @@
 """Compares what a server sends to respondents with what this release would send.
 
 The pages depend only on the manifest, its words, the release and a few values from the host. This
-module regenerates them in each of the survey's languages, and compares every byte of them and of
-their headers. It does the same with every file that the pages name. It does not compare the pages
-for coins, for paper and for handing in a code, because they differ at each visit. It cannot see a
-server's replies to other people or at other times.
+module makes the pages again in each of the survey's languages, and compares every byte of the pages
+and of their headers. It does the same with every file that the pages name. The pages for coins, for
+paper and for handing in a code are not compared, because they differ at each visit. A server's
+replies to other people or at other times cannot be seen.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Finding:
         return f"differs  {self.what}: {self.problem}" if self.problem else f"same     {self.what}"
 
 
-# Code can raise any of these if it uses a manifest that this release would never write.
+# Code that uses a manifest can raise any of these if this release would never write the manifest.
 _FAILURES = (
     ArithmeticError,
     AssertionError,
@@ -73,7 +73,7 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         frozen = fetch(client, manifest_url)
         yield from _check_manifest(url, data, frozen)
         manifest = _read_manifest(frozen.content)
-        # The host chooses the address of the exit. The manifest says whether there is an exit.
+        # The host chooses the URL of the exit. The manifest says whether there is an exit.
         exit_url = _find_exit(page.text) if manifest.quick_exit else ""
         if exit_url:
             yield Finding(what=f"“Exit this page” leads to {exit_url}")

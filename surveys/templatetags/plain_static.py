@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.simple_tag
 def plain_static(path: str) -> str:
-    """Return the unhashed address of a static file, without reading the manifest of hashes."""
+    """Return the unhashed URL of a static file, without reading the manifest of hashes."""
     return urljoin(str(settings.STATIC_URL), path)

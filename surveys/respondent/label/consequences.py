@@ -114,7 +114,7 @@ def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
 def draw_picture(manifest: Manifest) -> Picture | None:
     """Show how many people send the same code.
 
-    Return None if several codes reveal more than one.
+    Return None if several codes together reveal more than a single code.
     """
     worst = _find_worst(manifest)
     if not scrambled(manifest):  # a draft that cannot be launched yet

@@ -1,4 +1,4 @@
-"""Says which results anyone may read, and how much they tell about a person."""
+"""Says which results anyone may read, and how much the results reveal about a person."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_publication(manifest: Manifest) -> str:
 
 
 def describe_anyone(manifest: Manifest) -> str:
-    """Say which results anyone can see, or return "". Pages show this at the top and below."""
+    """Say which results anyone can see, or return "". Pages show the text at the top and below."""
     if manifest.publishes_exact:
         return _(
             "Once the survey has closed, anyone can see estimates for everyone together, but no "

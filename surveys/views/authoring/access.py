@@ -32,7 +32,7 @@ TYPED_FIELDS = (
 def authoring(
     action: Action,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponseBase]]:
-    """Pass the survey to the view, and explain why its state forbids an action."""
+    """Pass the survey to the view. If the survey's state forbids the action, explain why."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
         @needs(action)

@@ -137,7 +137,7 @@ def find_deletion(
 
 
 def keep_deletion(request: HttpRequest, survey: Survey, deletion: Deletion | None) -> None:
-    """Keep what is needed to undo a deletion, until the next one. With None, forget it."""
+    """Keep what is needed to undo a deletion, until the next deletion. With None, forget it."""
     request.session[_DELETION] = None if deletion is None else (survey.slug, deletion)
 
 
@@ -205,7 +205,7 @@ def _list_items(
 
 
 def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
-    """Link to a form that asks both as one question. It edits the parent if the child is new."""
+    """Link to a form that asks both as one question, or to the parent's form for a new child."""
     if facts.packing is None:
         return ""
     path = reverse("surveys:question_create", args=[survey.slug])

@@ -68,7 +68,7 @@ def imported(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "surveys/authoring/imported.html", context)
 
 
-# A waiting page polls this address, which does not prolong the session.
+# A waiting page polls this URL, which does not prolong the session.
 imported_panel = require_safe(imported)
 
 

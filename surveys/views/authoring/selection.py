@@ -1,4 +1,4 @@
-"""Moves, changes and deletes several questions of a draft at once, and undoes a deletion."""
+"""Moves, changes and deletes several questions of a draft together, and undoes a deletion."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
     """Count the waves and add up what answering all of them reveals, or return None for one wave.
 
-    The totals include coins, because the way of answering that reveals more counts.
+    The total of a wave is that of coins if answering with coins reveals more.
     """
     totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None

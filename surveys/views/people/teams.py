@@ -20,7 +20,7 @@ FULL = f"You are in {teams.MOST_TEAMS} teams. Leave one before you make another.
 
 
 def _find_team(request: HttpRequest, pk: int, *, owns: bool = False) -> Team:
-    """Return a team of the account; for other accounts, the team does not exist."""
+    """Return a team if the account is in it (and owns it, if `owns`), or else raise Http404."""
     team = get_object_or_404(Team, pk=pk)
     role = find_role_in(account=account_of(request).pk, team=team.pk)
     if role is None or (owns and role != Role.OWNER):

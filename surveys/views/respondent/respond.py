@@ -82,7 +82,7 @@ def manifest(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 @unless_deleted
 def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
-    """Return the words of a wave in another language; the manifest contains their hash."""
+    """Return a wave's texts in another language; the manifest contains their hash."""
     return _serve_frozen(request, digest, language)
 
 
@@ -97,7 +97,7 @@ def _serve_frozen(request: HttpRequest, digest: str, language: str = "") -> Http
 
 @require_safe
 def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
-    """Return a client file, byte for byte. A file of another version is not found."""
+    """Return a client file, byte for byte, or answer 404 for a file of another version."""
     if version != client_version() or not is_served(name):
         raise Http404
     return _for_ever(serve(request, build_file(name), content_type=find_content_type(name)))
@@ -113,7 +113,7 @@ def _for_ever(response: HttpResponse) -> HttpResponse:
 def elsewhere(_request: HttpRequest) -> HttpResponse:
     """Redirect to the neutral page.
 
-    "Exit this page" makes this address the next entry in the browser's history (leaving.js). The
-    address names no survey.
+    "Exit this page" makes this URL the next entry in the browser's history (leaving.js). The URL
+    names no survey.
     """
     return redirect(settings.EXIT_URL)
