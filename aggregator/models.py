@@ -1,4 +1,4 @@
-"""The tables of reports, batches and all that is computed. Raw reports are kept until sealing.
+"""The tables of reports, batches and computed results. Raw reports are kept until sealing.
 
 Raw reports and spent ids have no serial number, time or address. Their only key is the random id
 that the respondent's browser drew, so they do not show who answered when.
@@ -74,7 +74,7 @@ class Batch(models.Model):
     # Per column (aggregator.batches.columns), how many reports show each code: [[no, yes], ...]
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     # Counts of the codes that rules tie together (aggregator.batches.joint_tables), table by table.
-    # None in batches that are older than tables, until their tables are counted.
+    # None in batches that were sealed before tables existed, until their tables are counted.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     # Whether the batch is in the sealed half of a closed wave (aggregator.batches.halves).
     is_held = models.BooleanField(default=False)
@@ -105,34 +105,35 @@ class Snapshot(models.Model):
     """Counts and estimates at a look (aggregator.results.looks), the only results that people see.
 
     A snapshot is a pure function of batches 1 to through_batch. A final snapshot also depends on
-    the wave's end.
+    how the wave ended.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
     through_batch = models.PositiveIntegerField()  # the batch of the newest look
     # The batch of the last look at questions that everybody is asked, then that of the last look at
-    # each block. The list is empty if all are through_batch, as in snapshots older than looks.
+    # each block. The list is empty if all are through_batch, as in snapshots from before looks
+    # existed.
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
     # The last batch before looks existed, when each batch was shown at once; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
-    # Whether the wave was completely counted when a version with lower minimums showed this
-    # snapshot, which therefore stays shown; None for all other snapshots.
+    # If a version with lower minimums showed this snapshot, it stays shown, and this field says
+    # whether the wave was then completely counted. None for all other snapshots.
     earlier_final = models.BooleanField(null=True)
     # Up to this batch, no newer look is due.
     decided_through = models.PositiveIntegerField(default=0)
     method_version = models.PositiveIntegerField()
     # True once the wave is closed and none of its reports wait to be sealed.
     final = models.BooleanField(default=False)
-    # True if this snapshot counts the open half of a closed wave, all at once.
+    # True if this snapshot counts all batches of the open half of a closed wave.
     is_half = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
     # The number of reports at each look so far, for questions that everybody is asked.
     totals: models.JSONField[list[int]] = models.JSONField(default=list)
     counts: models.JSONField[list[list[int]]] = models.JSONField()
-    # None in snapshots that are older than tables.
+    # None in snapshots made before tables existed.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    # The declared questions whose sizes are shown (results.groups.told), after the close.
+    # The declared questions whose group sizes are shown after the close (results.groups.told).
     told: models.JSONField[list[str]] = models.JSONField(default=list)
     # A day, not a time, so that no one can tell in which minute a batch was sealed.
     day = models.DateField(default=today)
@@ -168,7 +169,7 @@ class Snapshot(models.Model):
 
 
 class Rendering(Job):
-    """A file that a visit requests and a worker makes from one look; it is kept until a newer look.
+    """A file that a worker makes from one look on request; it is kept until there is a newer look.
 
     The file is a pure function of the snapshot and the other inputs.
     """
@@ -208,8 +209,8 @@ class Discard(models.Model):
 
     `grouped` maps the digest of each planned table by groups to the counts in each group
     (aggregator.batches.grouped_cells). For each pair of the planned key drivers, `agreeing` says
-    how many reports had two equal codes (aggregator.batches.agreements); it is None if there is no
-    such pair.
+    how many reports have the same code in both questions (aggregator.batches.agreements). It is
+    None if there is no such pair.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="discard")
@@ -223,7 +224,7 @@ class Discard(models.Model):
 
 
 class SealedHalf(models.Model):
-    """How a closed wave was divided into halves. They are drawn once, and one is opened later.
+    """How a closed wave was divided. The halves are drawn once, and one of them is opened later.
 
     The open half has the batches 1 to `through_batch`, and the sealed half has all later ones.
     """
@@ -268,8 +269,8 @@ class RowsFile(models.Model):
     has_files_of_blocks = models.BooleanField()
     # Whether blocks with their own files may be compared with each other.
     crosses_files = models.BooleanField(default=False)
-    # None until the owner has made the choice, which is final. The list is empty if it has no
-    # background question.
+    # None until the owner has made the choice, which is final. The list is empty if no background
+    # question was chosen.
     chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
     # The other questions that are broken down (aggregator.comparisons.breakdown.together), or None
     # until the first breakdown after the choice.
@@ -381,7 +382,7 @@ class Release(models.Model):
     """A protected figure, reserved on the wave's ledger, drawn once and stored as drawn."""
 
     class State(models.TextChoices):
-        WATCHING = "watching", "Waiting"  # an alert, looked at once a day
+        WATCHING = "watching", "Waiting"  # an alert, checked once a day
         RESERVED = "reserved", "Being drawn"
         DRAWN = "drawn", "Drawn"
         LOST = "lost", "Lost"  # interrupted while it was drawn; its loss stays on the ledger
@@ -406,7 +407,7 @@ class Release(models.Model):
     problem = models.TextField(blank=True)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     library = models.CharField(max_length=40, blank=True)
-    # The noisy threshold of an alert, set at its first look; nobody ever sees it.
+    # The noisy threshold of an alert, drawn at the first check; nobody ever sees it.
     noisy_threshold = models.BigIntegerField(null=True)
     looked_on = models.DateField(null=True)
     # These are days, never times. Readers see the release from public_from on.
@@ -456,7 +457,7 @@ class DueWork(models.Model):
     """
 
     kind = models.CharField(max_length=16)
-    subject = models.PositiveBigIntegerField()  # the number of a wave, or of a row of work
+    subject = models.PositiveBigIntegerField()  # the primary key of the row that needs work
     # The progress of the work, such as the newest batch. If it changes, other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)

@@ -1,7 +1,7 @@
 """The complete list of reasons why a request is refused or fails.
 
 Each reason has one slug and one status, defined only here. Programs may rely on the slug;
-/problems explains each one in a sentence.
+/problems explains each reason in a sentence.
 """
 
 from __future__ import annotations

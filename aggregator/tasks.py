@@ -58,7 +58,7 @@ from surveys.people.mails import is_invitation_due, send_next_invitation
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# Priority 0, that of sweeps, goes first. The settings say which tasks have separate workers.
+# Priority 0, that of sweeps, comes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
 # Far fewer batches become due between two sweeps. After this many, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
@@ -102,8 +102,8 @@ def send_due_work() -> None:
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
     for (queue, priority), group in groups.items():
-        # Enough messages already wait. Earlier sweeps sent them for most of this work, and the next
-        # sweep finds the rest.
+        # Enough messages are already waiting. Earlier sweeps sent them, and they cover most of this
+        # work. The next sweep finds the rest.
         if count_waiting(queue, priority) >= len(group):
             continue
         for task, arguments in group:

@@ -1,4 +1,4 @@
-"""Addresses of home, results, exports and the API."""
+"""URLs of the home page, results, exports and the API."""
 
 from django.urls import URLPattern, include, path
 

@@ -1,4 +1,4 @@
-"""Wiring only: settings, addresses, Celery and the entry point for requests."""
+"""Wiring only: settings, URLs, Celery and the entry point for requests."""
 
 import gc
 import os

@@ -93,7 +93,8 @@ class Entry:
             event = await receive()
             if event["type"] == "lifespan.startup":
                 sys.setswitchinterval(SWITCH_SECONDS)
-                # Runs in the background: a database that does not answer must not delay the start.
+                # This runs in the background, so that a database that does not answer cannot delay
+                # the start.
                 self._starting = asyncio.create_task(asyncio.to_thread(report_missing_migrations))
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":

@@ -1,7 +1,7 @@
 """The cache in Redis, which stores JSON.
 
-Django's own serializer unpickles its input, so anyone who can write to this Redis could run code in
-every web process.
+Django's own serializer unpickles its input, so anyone who can write to this Redis server could run
+code in every web process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class JsonSerializer:
 
 
 class JsonClient(redis.RedisCacheClient):
-    """Treats a value that is not JSON, such as one pickled by an earlier release, as missing."""
+    """Treats a value that is not JSON, such as one pickled by an earlier version, as missing."""
 
     def get(self, key: Any, default: Any) -> Any:
         value = super().get(key, default)

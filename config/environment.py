@@ -38,7 +38,7 @@ def refuse(reason: str) -> NoReturn:
 
 
 class Environment:
-    """Typed access to variables. Messages never quote an address, which may hold a password."""
+    """Typed access to variables. Messages never quote a URL, which may contain a password."""
 
     def __init__(self, variables: Mapping[str, str] = os.environ) -> None:
         self._variables = variables
@@ -120,7 +120,7 @@ class Environment:
         except (KeyError, ValueError):
             refuse(f"{name} must be {expected}, not {found!r}.")
 
-    # For addresses, error messages show only the required form.
+    # For URLs, error messages show only the required form.
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         def parse(url: str) -> dict[str, Any]:

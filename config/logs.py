@@ -1,4 +1,4 @@
-"""Logging without secrets from addresses and without the times of respondents' visits."""
+"""Logging without secrets from URLs and without the times of respondents' visits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-# Django logs the addresses of requests that it refuses or that fail. Anyone who reads a link from
-# an email there could set a new password, confirm someone else's address or accept an invitation.
+# Django logs the URLs of requests that it refuses or that fail. Anyone who reads an emailed link in
+# the log could set a new password, confirm someone else's email address or accept an invitation.
 _MAILED_LINK = re.compile(r"(/(?:(?:reset|address)/+key|invitations)/+)[^/\s]+")
 NOT_FOUND = 404
 RESPONDENTS_PATHS = ("/s/", "/m/", "/r/")  # as in deploy/nginx.conf
@@ -42,7 +42,8 @@ class WithoutRespondents(logging.Filter):
 class CountsNotFound(logging.Filter):
     """Counts requests for missing pages, because a scanner can send a thousand a second.
 
-    The first such request of a minute logs the count of the last minute that had any.
+    The first such request in a minute logs the count for the most recent earlier minute that had
+    such requests.
     """
 
     def __init__(self) -> None:

@@ -151,15 +151,15 @@ else:
 DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connections
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# One Redis holds messages. The other keeps everything in memory only; it counts the reports from
-# each address, and failed sign-ins.
+# One Redis server holds messages. The other keeps everything in memory only. It counts failed
+# sign-ins, and the reports from each network.
 REDIS_URL = env.redis("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.redis("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
     "default": {
         "BACKEND": "config.cache.RedisCache",
         "LOCATION": LIMITER_URL,
-        # Earlier releases pickle under the same keys without a prefix, and would fail on JSON.
+        # Earlier versions pickle under the same keys without a prefix, and would fail on JSON.
         "KEY_PREFIX": "json",
         "OPTIONS": {
             "serializer": "config.cache.JsonSerializer",
@@ -197,8 +197,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
-# A task that loses the broker continues: running it twice does no harm, but ending its process
-# would leave the worker without one for seconds.
+# A task continues if the broker is lost. Running a task twice does no harm, but ending its process
+# would leave the worker without a process for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # Without a mail server, emails are printed, because logging would remove their links.
@@ -355,21 +355,21 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = None
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
-# "Exit this page" leads to this address, whose page reveals nothing.
+# "Exit this page" leads to this URL, whose page reveals nothing.
 EXIT_URL = env.text("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 
-# The address of the source code, to which the start page links. If it is empty, there is no link.
+# The URL of the source code, to which the start page links. If it is empty, there is no link.
 SOURCE_URL = env.text("MURMUR_SOURCE_URL", default="")
 
-# The address to which people report vulnerabilities of this server, and the address of the rules.
-# Both are in security.txt.
+# The address to which people report vulnerabilities of this server, and the URL of the policy for
+# such reports. Both are in security.txt.
 SECURITY_CONTACT = env.text("MURMUR_SECURITY_CONTACT", default="")
 SECURITY_POLICY = env.text("MURMUR_SECURITY_POLICY", default="")
 
 LANGUAGE_CODE = "en"
 USE_I18N = True
-# Languages of respondents' pages and protected results (surveys/locale); other pages are English.
-# Each name is in the language itself, so that its speakers find it.
+# The languages of respondents' pages and protected results (surveys/locale). All other pages are in
+# English. Each name is in the language itself, so that its speakers find it.
 LANGUAGES = [
     ("en", "English"),
     ("es", "Español"),
@@ -388,7 +388,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.static.StaticFilesStorage"},
 }
-API_REQUESTS_PER_MINUTE = 120  # by all tokens of an account together
+API_REQUESTS_PER_MINUTE = 120  # with all tokens of an account together
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "aggregator.api.tokens.TokenAuthentication",

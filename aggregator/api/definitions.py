@@ -51,7 +51,7 @@ from surveys.definition.replacing import hash_definition, replace_draft
 
 
 class DefinitionParser(BaseParser):
-    """Passes the bytes on, because definitions have their own rules for JSON."""
+    """Passes the bytes on unparsed, because definitions have their own rules for JSON."""
 
     media_type = "application/json"
 
@@ -85,8 +85,8 @@ def _say(status: int, description: str) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
 
 
-# REFUSED holds the errors of every address here, UNREADABLE those of addresses that take a
-# definition.
+# REFUSED has the errors of every endpoint in this file. UNREADABLE has those of the endpoints that
+# take a definition.
 REFUSED = {
     **_say(401, "invalid-token"),
     **_say(403, "not signed in, the token lacks the scope, or your role is too low"),

@@ -29,7 +29,7 @@ class Schema(SpectacularJSONAPIView):
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Describes tokens, and the scope that each address needs."""
+    """Describes tokens and the scope that each endpoint needs."""
 
     target_class = TokenAuthentication
     name = "token"

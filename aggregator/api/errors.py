@@ -74,7 +74,7 @@ _DETAILS: dict[Problem, str] = {
 
 
 def _was_deleted(context: Mapping[str, Any]) -> bool:
-    """Return whether the survey that the request names was deleted while the reply was made."""
+    """Return whether the survey that the request names was deleted during the request."""
     try:
         raise_404_if_deleted((context.get("kwargs") or {}).get("slug", ""))
     except Http404:

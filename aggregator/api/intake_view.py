@@ -1,6 +1,7 @@
 """POST /api/reports for callers inside Django, such as the schema and the test client.
 
-In production, the ASGI entry answers this address before Django; both entries use the same core.
+In production, the ASGI entry answers requests to this URL before they reach Django. Both entries
+use the same core.
 """
 
 from __future__ import annotations

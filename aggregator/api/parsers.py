@@ -1,4 +1,4 @@
-"""Refuse requests to the API whose JSON is nested too deeply."""
+"""Reject requests to the API whose JSON is nested too deeply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 
 
 class ShallowJSONParser(JSONParser):
-    """Refuses JSON that is nested too deeply for Python to parse."""
+    """Rejects JSON that is nested too deeply for Python to parse."""
 
     def parse(
         self,

@@ -10,7 +10,7 @@ class TooFewResponses(exceptions.APIException):
 
 
 class SurveyNotCounted(exceptions.APIException):
-    """The survey has results, but its rows are available only after it has closed."""
+    """The survey has results, but its rows exist only once it has closed and is counted."""
 
 
 class BackgroundNotChosen(exceptions.APIException):
@@ -18,7 +18,7 @@ class BackgroundNotChosen(exceptions.APIException):
 
 
 class NoSuchRows(exceptions.APIException):
-    """The request names a block of a single file, or no block although each has its own file."""
+    """The request names a block although there is one file, or none although each has its own."""
 
 
 class InvalidToken(exceptions.AuthenticationFailed):
@@ -26,7 +26,7 @@ class InvalidToken(exceptions.AuthenticationFailed):
 
 
 class WrongScope(exceptions.PermissionDenied):
-    """The token lacks the address's `scope`, which is None if the address accepts no tokens."""
+    """The token lacks the endpoint's `scope`, which is None if the endpoint accepts no tokens."""
 
     def __init__(self, scope: str | None) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Sign in by token (`Authorization: Bearer murmur_…`), and check the scope that an address needs.
+"""Sign in by token (`Authorization: Bearer murmur_…`), and check the scope that an endpoint needs.
 
 If a request has this header, its session is ignored. The request needs no protection against forged
 forms, because a browser never adds the header on its own.
@@ -40,7 +40,7 @@ def _lacks_second_factor(user: User) -> bool:
 
 
 class SessionOnly(IsAuthenticated):
-    """The default permission, by which an address that names no scope refuses tokens."""
+    """The default permission: an endpoint that names no scope rejects tokens."""
 
     scope: Scope | None = None
 
@@ -57,7 +57,7 @@ def allows(scope: Scope) -> type[SessionOnly]:
 
 
 class TokenThrottle(UserRateThrottle):
-    """Counts the requests by all tokens of an account together, in the limiter's memory only."""
+    """Counts all requests with an account's tokens together; only the limiter keeps the count."""
 
     rate = f"{settings.API_REQUESTS_PER_MINUTE}/min"
     scope = "tokens"

@@ -1,4 +1,4 @@
-"""Addresses below /api/."""
+"""URLs below /api/."""
 
 from django.urls import path
 

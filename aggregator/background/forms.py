@@ -29,7 +29,7 @@ class BackgroundForm(forms.Form):
 
     A check box that is not sent leaves out its question, so an empty request would permanently
     choose nothing. The hidden field shows that the page sent the form. `nobody` lists the groups
-    without people by question and code; such groups are neither offered nor counted.
+    that contain nobody, by question and code; such groups are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)

@@ -5,10 +5,10 @@ combination of answers and blocks that the file distinguishes must therefore con
 or at least as many people as the crowd C. The same then holds for every union of combinations,
 including complements, so every coarser background also qualifies.
 
-Questions are added one after another, those of planned comparisons first. Each step adds the
-question that loses the smallest share of its information. Levels with too few people are merged
-with a neighbour, so that ordered answers such as ages stay in order. A question is not added if a
-group of another figure could be subtracted from its rows so that few people are left.
+Questions are added one after another, starting with those of planned comparisons. Each step adds
+the question that loses the smallest share of its information. Levels with too few people are merged
+with a neighbour, so that ordered answers such as ages stay in order. A question is not added if
+subtracting another figure's group from the rows would leave only a few people.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)
         for joins in (False, True)
     ]
-    way = max(ways, key=lambda one: one.rank)  # the first of equals
+    way = max(ways, key=lambda one: one.rank)  # the first, if both rank equally
     return Proposal(background=way.background, smallest=way.smallest)
 
 
@@ -112,7 +112,7 @@ def _add_questions(
         ]
         if not candidates:
             break
-        best = max(candidates, key=lambda candidate: candidate.rank)  # the first of equals
+        best = max(candidates, key=lambda candidate: candidate.rank)  # the first, if several tie
         place = left.pop(best.levels.question)
         codes = best.levels.number_codes()[found.declared[:, place]]
         _, finer = number_rows(np.stack([cells, codes], axis=1), found.people)
@@ -132,7 +132,7 @@ def _add_questions(
 def _leave_few(
     manifest: Manifest, found: Combinations, marks: _Counts, told: Collection[str]
 ) -> bool:
-    """Return whether rows with these marks, with other figures, reveal anything about few people.
+    """Return whether these marks and other figures together reveal something about a few people.
 
     The other figures are group sizes, and estimates about people for whom a rule holds.
     """
@@ -252,7 +252,7 @@ def _merge(
     last: Set[int | None],
     minimum: int,
 ) -> list[Level]:
-    """Merge levels until each has nobody or at least the minimum in every combination.
+    """Merge levels until, in every combination, each level has nobody or at least the minimum.
 
     The level with the most people in combinations that are too small merges with its smaller
     neighbour. Answers merge with answers while there are at least two. The levels in `kept` stay,

@@ -1,4 +1,4 @@
-"""The file of rows in the database: a worker proposes its background; the owner chooses once."""
+"""The file of rows in the database. A worker proposes its background; the owner chooses once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def compute_proposal(wave: Wave) -> Proposal:
 
 
 def find_rows_file(wave: Wave) -> RowsFile | None:
-    """Return the wave's file of rows, or None until a worker has proposed it."""
+    """Return the wave's file of rows, or None until a worker has proposed its background."""
     return RowsFile.objects.filter(wave=wave).first()
 
 

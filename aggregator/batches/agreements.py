@@ -1,4 +1,4 @@
-"""Count the reports that have the same code in two questions, as the input of key drivers."""
+"""Count the reports that have the same code in two questions, as input for key drivers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aggregator.batches.cross_tabulation import cross_tabulate
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 
-Pair = tuple[str, str]  # names of questions, sorted: agreement has no direction
+Pair = tuple[str, str]  # names of questions, sorted because agreement has no direction
 
 
 def list_pairs(requests: Iterable[ReleaseRequest]) -> list[Pair]:

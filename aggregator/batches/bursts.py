@@ -17,17 +17,17 @@ LEAST_IN_A_BURST = 50
 
 
 def count_burst_reports(wave: Wave, *, through_batch: int, final: bool) -> int:
-    """Return a lower bound on the reports of batches 1 to through_batch that came in bursts.
+    """Return a lower bound on how many reports of batches 1 to through_batch came in bursts.
 
-    `final` means that the close sealed the newest batch. If half of the batches stay sealed, the
-    newest batch may have a lower number than others.
+    `final` means that the newest batch was sealed when the wave closed. If half of the batches stay
+    sealed, the newest batch may have a lower number than others.
     """
     newest = Batch.every.filter(wave=OuterRef("wave")).order_by("-pk").values("pk")[:1]
     large = wave.batches.annotate(newest=Subquery(newest)).filter(
         number__lte=through_batch, size__gte=wave.minimum_batch + LEAST_IN_A_BURST
     )
     beyond = [
-        # The close also seals the K reports that always wait.
+        # Closing the wave also seals the K reports that every sweep leaves unsealed.
         size - wave.minimum_batch * (2 if final and pk == newest_pk else 1)
         for pk, newest_pk, size in large.values_list("pk", "newest", "size")
     ]

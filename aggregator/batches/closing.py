@@ -27,8 +27,8 @@ def _has_reached_its_cap(wave: Wave) -> bool:
 def close_due_waves() -> int:
     """Close the open waves whose frozen end has come; return how many were closed.
 
-    Reports that arrive between reaching the cap and this call also count. Their number depends on
-    when people answered, not on what they said.
+    Reports that arrive after the cap is reached and before this call also count. Their number
+    depends on when people answered, not on what they said.
     """
     # The coin wave closes with the browser wave, whose date or number of people ends both waves.
     waves = Wave.objects.electronic().order_by().only("state", "cap")

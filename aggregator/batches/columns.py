@@ -3,7 +3,7 @@
 There is one column for each symbol. Where each person is asked only some blocks of questions, a
 mask for each block comes first. The mask is 1 if the report has this block. If it is 0, all symbols
 of the block are stored as 0. Therefore every column has a value for every report, and joint counts
-need only the columns. A question's codes are those of reports whose mask is 1.
+need only the columns. Only reports whose mask is 1 count for a question.
 """
 
 from __future__ import annotations

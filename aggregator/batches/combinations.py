@@ -25,11 +25,11 @@ class Combinations:
 
     masks: NDArray[np.uint8]
     declared: NDArray[np.uint8]
-    people: NDArray[np.int64]  # with each combination
+    people: NDArray[np.int64]  # the number of people with each combination
 
     @property
     def parts(self) -> list[int | None]:
-        """The blocks of a random subset, or a single None if all people are asked the same."""
+        """The blocks of a random subset, or a single None if no blocks are drawn at random."""
         return [*range(self.masks.shape[1])] or [None]
 
     def find_asked(self, part: int | None) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """Count all reports that the server has acknowledged, sealed or not.
 
-Everything else waits until reports are sealed. Only alerts count earlier (decision 62), and they
+All other counts wait until reports are sealed. Only alerts count earlier (decision 62), and they
 store only whether the count passed a noisy threshold.
 """
 

@@ -38,7 +38,7 @@ UNEVEN = (
 
 
 class HalfIsOpen(Exception):
-    """The sealed half is already open, perhaps from another window."""
+    """The sealed half has already been opened, perhaps from another window."""
 
 
 @transaction.atomic

@@ -26,7 +26,8 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.rules import leaves
 
-# A larger table would have few reports in each cell, and its likelihood would take seconds.
+# A larger table would have few reports in each cell, and computing its likelihood would
+# take seconds.
 MOST_CELLS = 1024
 MOST_CLASSES = 32  # combinations of classes over all symbols that a rule reads
 ReadColumn = Callable[[int], NDArray[np.uint8]]
@@ -86,7 +87,8 @@ def list_tables(manifest: Manifest) -> list[JointTable]:
     """List the tables to count, in the order that all batches of a wave use."""
     listed = []
     for table in _list_all(manifest):
-        # The share of an item refers to the people whose gate says "answered".
+        # If the table is too large, an item still has one with its gate, because the item's share
+        # refers to the people whose gate says "answered".
         small = replace(table, parents=()) if table.is_too_large else table
         if len(small.axes) > 1:
             listed.append(small)

@@ -22,7 +22,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 MAX_BATCH = 65_536
-PARTS_OF_HALVES = 40  # a batch holds at most one such part of the people expected
+PARTS_OF_HALVES = 40  # a batch holds at most 1/40 of the people expected, or the minimum
 # This is enough memory to choose from a million waiting reports, so that PostgreSQL writes no ids
 # into temporary files. PostgreSQL allocates only what it needs.
 _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
@@ -30,7 +30,7 @@ _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
 _NONCE = {"postgresql": "uuid_send(gen_random_uuid())", "sqlite": "hex(randomblob(16))"}
 _KEY = {
     "postgresql": "sha256(id || (SELECT nonce FROM drawn))",
-    # This is Django's own function, which takes text.
+    # Django provides this function for SQLite; it takes text.
     "sqlite": "sha256(hex(id) || (SELECT nonce FROM drawn))",
 }
 
@@ -97,7 +97,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 
 def _ended_below_minimum(wave: Wave, *, waiting: int) -> bool:
-    """Return whether to delete a closed wave's reports or to record that none came."""
+    """Return whether a closed wave has too few reports to seal, or none and no record of this."""
     if wave.is_open or waiting >= wave.minimum_batch:
         return False
     return waiting > 0 or (wave.keeps_counts and not _is_counted(wave))
@@ -159,7 +159,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
     If releases are planned, also record the counts from which they are drawn: the counts of each
     code, of each code in each group (for tables by groups), and of equal codes (for key drivers).
-    If a restore lost reports, the wave may have batches; releases are then drawn from these.
+    If reports were lost in a restore, the wave may have batches. Releases are then drawn from them.
     """
     rows = _take_raw_reports(wave_id=wave.pk, size=waiting)
     if RawReport.objects.filter(wave=wave).exists():
@@ -171,7 +171,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 
 def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
-    """Count what planned releases need; tables by groups are named by their requests' digests."""
+    """Count codes for planned releases; the key of a table by groups is its request's digest."""
     columns, size = Columns.of(manifest), len(rows)
     packed = pack_reports(columns.write_columns(rows), ks=columns.ks) if rows else b""
     pairs = list_pairs(manifest.planned_releases or ())
@@ -195,9 +195,9 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     """Find open waves with 2K raw reports, and closed waves with any raw report or without a count.
 
     The query reads at most 2K rows per wave, so that a sweep takes no longer when more reports
-    wait. It looks up which wave the report at a given place of the index belongs to. If it looked
-    for any report of a wave, PostgreSQL would expect an early match, and would read all reports if
-    the wave has none.
+    wait. It looks up which wave the report at a given position in the index belongs to. If it
+    looked for any report of a wave, PostgreSQL would expect an early match, and would read all
+    reports if the wave has none.
     """
     waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
     due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))

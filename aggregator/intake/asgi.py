@@ -1,7 +1,8 @@
 """The intake as an ASGI application that commits many reports together.
 
-A request waits twice, for the limiter's count and for the commit, each time together with the
-requests that arrive meanwhile. At most MAX_WAITING requests wait; others are asked to retry.
+A request waits twice, first for the limiter's count and then for the commit. Requests that arrive
+during such a wait are processed together. At most MAX_WAITING requests wait; others are asked to
+retry.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ _OVER_LIMIT = "Too many reports came from this network. Send the same bytes agai
 class IntakeApplication:
     """Answers POST /api/reports.
 
-    One thread writes, over this process's own connection for reports. While it commits one group,
-    the next group gathers.
+    One thread writes, over this process's own connection for reports. While the thread commits one
+    group, the next group forms.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The ticks of a person who tossed two coins, as a form posts them.
 
 These are scrambled codes, not answers, because the coins were tossed before ticking. Only the
-format is checked here; the intake checks state, dates and range.
+format is checked here; the intake checks the wave's state and dates, and the range of the codes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODES = {"0": 0, "1": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class CoinSheet:
-    """The ticked `codes` by name of question; questions without a tick are left out."""
+    """The ticked `codes` by question name; questions without a tick are left out."""
 
     manifest_hash: bytes
     report_id: bytes

@@ -1,8 +1,8 @@
 """Handle POST /api/reports with a function that turns method, headers and body into a reply.
 
 The DRF view calls `handle`. The ASGI entry calls the parts of `handle`, so that one commit stores
-many reports, and adds the limit per address. No code here reads a cookie, stores an address or a
-time, or sends a message to a broker.
+many reports, and also applies the limit per network. No code here reads a cookie, stores an address
+or a time, or sends a message to a broker.
 """
 
 from __future__ import annotations
@@ -102,7 +102,6 @@ def check_source(headers: Mapping[str, str]) -> None:
     if not _is_served(host):
         raise Refused(problems.WRONG_HOST, "This server does not answer to that host name.")
     origin = headers.get("origin")
-    # Another site's page must not send reports through its visitors' browsers.
     schemes = ("https",) if settings.HTTPS else ("https", "http")
     own = {f"{scheme}://{host}".lower() for scheme in schemes}
     is_own = origin is None or origin.lower() in own

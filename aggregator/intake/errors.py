@@ -18,7 +18,7 @@ class IntakeError(Exception):
 
 
 class Refused(IntakeError):
-    """The report is wrong, or too late."""
+    """The report is invalid or too late."""
 
 
 class RetryLater(IntakeError):

@@ -1,14 +1,14 @@
-"""The limiter: how many reports one network may send, and when to retry; it stores no addresses.
+"""The limiter says how many reports a network may send and when to retry. It stores no addresses.
 
 A report over IPv6 counts toward its /64, its /56 and its /48, and wider networks may send more. A
 report counts only if all three are below their limits, so one /64 that sends without end does not
 use up the limit of its neighbors.
 
-Redis counts under an HMAC of the address. The random key is kept for an hour, in a server that
-writes nothing to disk. The counters live for a minute. Without the key, nobody can trace them back
-by trying all addresses.
+Redis stores each count under an HMAC of the address. The random key is kept for an hour, in a
+server that writes nothing to disk. The counters live for a minute. Without the key, nobody can
+trace them back by trying all addresses.
 
-The intake and pages share the counters, so reports from forms and scripts of one network count
+The intake and pages share the counters, so one network's reports from forms and from scripts count
 together.
 """
 
@@ -32,7 +32,8 @@ from accounts.networks import UNKNOWN, is_loopback, network_of_request, with_wid
 logger = logging.getLogger(__name__)
 WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 3600
-# The key is read again after this time, so that processes soon agree after Redis is emptied.
+# The key is read again at this interval, so that all processes soon use the same key if Redis is
+# emptied.
 KEY_FRESH_SECONDS = 10.0
 # If the limiter does not answer, it is not asked again for a while, because each attempt costs
 # time.
@@ -72,7 +73,7 @@ return waits
 
 
 class Limiter:
-    """Counts reports per network and minute in Redis, or all reports together without Redis.
+    """Counts reports per network and minute in Redis; without Redis, counts all reports together.
 
     Threads may share a limiter. `admit` takes a round trip, so the event loop calls it in a thread.
     """
@@ -140,7 +141,7 @@ class Limiter:
 
 
 class TokenBucket:
-    """Admits `per_second` requests a second on average, and at most as many in one burst."""
+    """Admits `per_second` requests a second on average, and at most that many in one burst."""
 
     def __init__(self, *, per_second: int) -> None:
         self._rate = float(max(1, per_second))
@@ -171,7 +172,7 @@ limiter_of_pages = lru_cache(maxsize=1)(make_limiter)
 
 
 def seconds_to_wait(request: HttpRequest) -> int:
-    """Return 0 if this sender may send a page now, otherwise the number of seconds to wait."""
+    """Return 0 if this sender may send a form now, otherwise the number of seconds to wait."""
     network = network_to_limit(network_of_request(request))
     if network is None:
         return 0

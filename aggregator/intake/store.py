@@ -28,7 +28,8 @@ from surveys.models import DeletedWave, Wave
 # This is one statement, and therefore one transaction in one round trip. The waves are locked in
 # the order of their ids, as everywhere else. The row lock shows a wave's newest state even if the
 # wave was closed while this statement waited for the first lock.
-# A known id raises no exception, because the database would log it with the row and the time.
+# A known id raises no exception, because the database would log the exception with the
+# row and the time.
 _RECORD_POSTGRESQL = f"""
     WITH held AS MATERIALIZED (
         SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave

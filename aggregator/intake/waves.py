@@ -73,7 +73,7 @@ def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
 def find_refusal(
     upload: Upload, *, terms: Terms | RetryLater | None, now: datetime
 ) -> IntakeError | None:
-    """Say why a new report is refused even if its wave is open, or return None if accepted."""
+    """Say why a new report is refused even if its wave is open; return None if it is accepted."""
     if isinstance(terms, RetryLater):
         return terms
     if terms is None:

@@ -83,7 +83,7 @@ def list_anchors() -> dict[str, str]:
 
 @cache
 def render_introduction() -> str:
-    """Return what the index says before it lists the chapters."""
+    """Return the text of the index above its list of chapters."""
     tokens = parse(_read(INDEX), chapter=INDEX)
     title, chapters = (place for place, _ in _find_headings(tokens))
     return render(tokens[title + 3 : chapters])
@@ -143,7 +143,7 @@ def find_section(anchor: str) -> Section | None:
 
 @cache
 def read_figure(name: str) -> bytes | None:
-    """Return a figure of the methods, or None if there is none of this name."""
+    """Return a figure of the methods, or None if no figure has this name."""
     path = _docs() / "figures" / name
     if not FIGURE_NAME.fullmatch(name) or not path.is_file():
         return None

@@ -39,7 +39,7 @@ def parse(text: str, *, chapter: str) -> list[Token]:
 
 
 def resolve_link(link: str, *, chapter: str) -> str:
-    """Return the address on this site for a link in a file.
+    """Return the URL on this site for a link in a file.
 
     Links within a chapter also name the chapter, because its sections also appear on other pages.
     """
@@ -58,7 +58,7 @@ def resolve_link(link: str, *, chapter: str) -> str:
 def render(tokens: Sequence[Token]) -> str:
     markdown = _markdown()
     html: str = markdown.renderer.render(tokens, markdown.options, {})
-    # Wide tables and formulas scroll in their own boxes, also by keyboard, and the page does not.
+    # Wide tables and formulas scroll in their own boxes, also by keyboard, and not with the page.
     html = html.replace('<div class="math block">', '<div class="formula" tabindex="0">')
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')

@@ -53,7 +53,7 @@ class Result:
 
 
 def search(query: str) -> list[Result]:
-    """Find the entries that contain all words of a query, the best matches first.
+    """Find the entries that contain all words of a query, best matches first.
 
     A title that equals the query counts most. The number of query words in the title counts next,
     then whether the text contains the whole query, and then how often the words occur. A word of

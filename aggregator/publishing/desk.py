@@ -1,4 +1,4 @@
-"""A survey's standing with releases: its wave, its ledger, or why nothing can be released."""
+"""The state of a survey's releases: its wave, its ledger, or why nothing can be released."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Price:
     request: ReleaseRequest
     people: int
     left: int  # after the release
-    guess: str  # a sentence: how often a guess about taking part is right
+    guess: str  # a sentence: how often a guess whether someone took part is right
     took_part: str
     readers: str
     readers_together: str  # with all earlier releases; empty if they add nothing

@@ -1,10 +1,10 @@
 """A survey's published results, which need no account, session, cookie or script.
 
-Exact results are the blocks of the owner's page for everyone together. They leave out codes,
-groups, and questions whose rule depends on an answer that was not scrambled. They appear once the
-survey is closed and the last reports are counted. Until then, and if there is nothing to show, the
-page does not depend on the number of reports. A protected survey shows its releases and nothing
-else, in each of its languages; exact results are in English.
+Exact results are the blocks of the owner's page that describe all people together. They leave out
+codes, groups, and questions whose rule depends on an answer that was not scrambled. They appear
+once the survey is closed and the last reports are counted. Until then, and if there is nothing to
+show, the page does not depend on the number of reports. A protected survey shows its releases and
+nothing else, in each of its languages; exact results are in English.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def find_published_wave(slug: str, mode: Mode) -> Wave:
 
 
 def build_context(wave: Wave) -> dict[str, Any]:
-    """Return the variables of a page in English, with the words of the survey's author."""
+    """Return the variables of an English page with the author's texts in the survey's language."""
     manifest = wave.description
     return {
         "survey": wave.survey,
@@ -161,7 +161,7 @@ def _render_releases(
 
 
 def _find_awaited(wave: Wave, releases: list[Release], *, day: date) -> list[ReleaseRequest]:
-    """Find the planned releases that may still appear; `releases` are those public on the day.
+    """Find the planned releases that may still appear; `releases` are the ones public on `day`.
 
     A lost release is dropped on the day when its figure would have appeared, because pages change
     only at midnight.

@@ -43,7 +43,7 @@ from surveys.models import Wave
 class PublicRelease:
     """One release as readers see it."""
 
-    number: int  # in the order in which they became public, from 1
+    number: int  # counts from 1, in the order in which releases became public
     name: str
     release: Release
     figures: ShownFigures | None
@@ -54,7 +54,7 @@ class PublicRelease:
 
 
 def find_public(wave: Wave, *, day: date) -> list[Release]:
-    """Find the releases that anyone may see on a day, the oldest first."""
+    """Find the releases that anyone may see on the given day, oldest first."""
     drawn = wave.releases.filter(state=Release.State.DRAWN, public_from__lte=day)
     return list(drawn.order_by("public_from", "pk"))
 
@@ -90,7 +90,7 @@ def _build_release(
 
 
 def _list_lines(release: Release, manifest: Manifest, *, spent: int) -> tuple[Line, ...]:
-    with override("en"):  # specialists read them
+    with override("en"):  # these lines are for specialists
         return list_lines(release, manifest, spent_hundredths=spent)
 
 

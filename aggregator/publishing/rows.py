@@ -1,6 +1,6 @@
 """The figures of a release as rows on an axis, for researchers and for readers.
 
-Everything follows from `read_figures`, so no code here sees an exact count. Words and numbers are
+All figures come from `read_figures`, so no code here sees an exact count. Words and numbers are
 in the active language, which is English for researchers.
 """
 
@@ -57,7 +57,7 @@ _CHOSEN_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ShownRow:
-    """A row of a table, as results pages show rows, and the three parts of its interval."""
+    """A row of a table in the format of results pages, with the three parts of its interval."""
 
     row: BlockRow
     spread: Spread
@@ -191,7 +191,7 @@ def _describe_scale(question: ManifestQuestion) -> str:
 
 
 def _describe_limits(figures: ChosenFigure) -> str:
-    """Say how publication noise limits a choice, and that other errors add to this."""
+    """Say how far publication noise may affect a choice, and that there are other errors."""
     if figures.bound is None:
         return _(PREFERS)
     limit = (

@@ -18,7 +18,7 @@ from privacy.central.table import SpreadParts
 from privacy.level import Z_95
 from surveys.formatting import points
 
-NONE = noop("none")  # such as scrambling, for an answer that was sent as it is
+NONE = noop("none")  # for example, the part of scrambling if an answer was sent as it is
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Words about releases for researchers: kinds, choices, amounts of ε."""
+"""Words about releases for researchers: kinds, choices and amounts of ε."""
 
 from __future__ import annotations
 

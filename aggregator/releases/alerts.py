@@ -1,9 +1,9 @@
-"""Look at planned alerts daily while a survey is open, and once after all reports are counted.
+"""Check planned alerts daily while a survey is open, and once after all reports are counted.
 
 This is the sparse vector technique (privacy.central.above_threshold). Noise on the threshold is
-drawn at the first look and stored. Every look adds fresh noise to the distance, and the first look
-that reaches the threshold ends the alert. Nothing else is stored, so further looks cost nothing. As
-for other releases, a file outside the database first records that noise is drawn
+drawn at the first check and stored. Every check adds fresh noise to the distance, and the first one
+that reaches the threshold ends the alert. Nothing else is stored, so further checks cost nothing.
+As for other releases, a file outside the database first records that noise is drawn
 (aggregator.releases.drawing).
 """
 
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 def find_alerts_to_look_at() -> QuerySet[Release]:
-    """Find watching alerts that were not looked at today, or whose closed wave is counted."""
+    """Find watching alerts that were not checked today, or whose closed wave is counted."""
     not_today = Q(looked_on=None) | Q(looked_on__lt=today())
     return Release.objects.filter(
         Q(not_today, wave__state=Wave.State.OPEN)
@@ -55,7 +55,7 @@ def find_alerts_to_look_at() -> QuerySet[Release]:
 
 
 def look_at_alert(release_id: int) -> bool:
-    """Look at an alert once; return False if no look was due or this server could not look."""
+    """Check an alert once; return False if no check was due or this server could not make one."""
     release = find_alerts_to_look_at().select_related("wave").filter(pk=release_id).first()
     return release is not None and attempt(release, _look_in)
 
@@ -70,12 +70,12 @@ def _look_in(release: Release, folder: Path) -> None:
 
 @transaction.atomic(durable=True)
 def _look(release: Release, request: ReleaseRequest, sampler: AlertSampler, folder: Path) -> None:
-    # Lock the wave's row first, as in charging. While it is locked, nothing is sealed.
+    # Lock the wave's row first, as charging does. While the row is locked, nothing is sealed.
     wave = lock_wave(release.wave_id)
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     found = find_alerts_to_look_at().filter(pk=release.pk).first()
     if wave is None or ledger is None or found is None:
-        return  # another worker looked, or the survey was deleted
+        return  # another worker checked it, or the survey was deleted
     lock_folder(folder)
     path = find_file(folder, bytes(wave.manifest_hash))
     target = find_target(request, wave.description)
@@ -101,8 +101,8 @@ def _look(release: Release, request: ReleaseRequest, sampler: AlertSampler, fold
         try:
             append_key(path, found.key)
         except OSError:
-            # Another look would draw new noise and give an outcome that no ε was charged for. Logs
-            # may show that this look did not stay below the threshold, so the alert is over.
+            # The log shows that this check ended the alert. Another check would draw new noise and
+            # give an outcome for which no ε was charged, so the alert is given up.
             logger.exception("release %s: the file that counts draws cannot be written", found.pk)
             give_up(ours, NEVER_AGAIN)
             return
@@ -126,5 +126,5 @@ def _count(wave: Wave, request: ReleaseRequest, target: Target) -> list[int] | N
 
 
 def _is_last_day(release: Release) -> bool:
-    """Return whether today has the last daily look for which the threshold was chosen."""
+    """Return whether today has the last daily check for which the threshold was chosen."""
     return today() >= release.reserved_on + timedelta(days=MOST_LOOKS - 2)

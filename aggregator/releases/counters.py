@@ -20,7 +20,8 @@ KEY_BYTES = 16
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 _WAVE = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = "identity"
-# No release has this key. It stands for any that may have been drawn before the folder existed.
+# No release has this key. It stands for any release that may have been drawn before the folder
+# existed.
 UNKNOWN_DRAWS = "0" * 2 * KEY_BYTES
 
 

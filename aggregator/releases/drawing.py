@@ -158,7 +158,7 @@ class _Draw:
 
 
 def _draw_rule(counts: RuleCounts, choice: Sampler, table: Sampler) -> dict[str, Any]:
-    """Choose a rule, then add noise to the cells behind it."""
+    """Choose a rule, then add noise to the cells that say how often it is right."""
     rule = choice.draw(counts.score())
     cells = counts.list_cells(list_rules(len(counts.predictors))[rule])
     return {"rule": rule, "cells": table.draw(cells)}
@@ -172,7 +172,7 @@ def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[
 
 @transaction.atomic(durable=True)
 def _settle(release: Release, draw: _Draw, folder: Path) -> None:
-    # Lock the ledger's row first, as in reserving, so that draws of a wave happen one by one.
+    # Lock the ledger's row first, as reserving does, so that draws of a wave happen one by one.
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     ours = find_releases_to_draw().filter(pk=release.pk)
     if ledger is None or not ours.exists():

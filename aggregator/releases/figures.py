@@ -103,9 +103,9 @@ class Group:
 class QuestionFigures:
     """The figures of one question, which `people` were asked according to noisy counts.
 
-    With too few people, there are no rows. With probability 95 %, the number of people without
-    noise is within `margin` of `people`. With random subsets, most questions are not `of_everyone`.
-    In a table by groups, `people` counts one `group`.
+    If there are too few people, there are no rows. With probability 95 %, the number of people
+    without noise is within `margin` of `people`. With random subsets, most questions are not
+    `of_everyone`. In a table by groups, `people` counts one `group`.
     """
 
     question: ManifestQuestion
@@ -165,7 +165,7 @@ class ChosenFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertFigure:
-    """Whether an alert came, which says that more than `percent` % of those asked gave `code`."""
+    """Whether the alert came: it says that more than `percent` % of those asked gave `code`."""
 
     question: ManifestQuestion
     code: int
@@ -463,7 +463,7 @@ def _read_share(
 
 
 def _has_mean(question: ManifestQuestion) -> bool:
-    """Return whether all codes have a mean, because none of them is a refusal or "not asked"."""
+    """Return whether the codes have a mean: none of them may be a refusal or "not asked"."""
     return question.has_mean and not question.has_extra_codes
 
 
@@ -495,7 +495,7 @@ def _read_mean(question: ManifestQuestion, cells: _Cells, noise: Noise) -> Figur
 
 
 def _stretch(row: FigureRow, *, least: int, width: int) -> FigureRow:
-    """Rescale a rounded number's share of ones to its mean."""
+    """Turn the share of ones of a rounded number into the number's mean."""
     parts = SpreadParts(
         people=width * row.parts.people,
         scrambling=width * row.parts.scrambling,
@@ -518,7 +518,7 @@ def _read_key_driver(
 ) -> KeyDriverFigures:
     """Read the named rule, and how often it is right.
 
-    The rule was chosen among many, so its interval is a simultaneous one.
+    The rule was chosen from many, so its interval is a simultaneous one.
     """
     outcome, *predictors = (find_question(manifest, name) for name in request.questions)
     assert release.result is not None

@@ -39,7 +39,7 @@ State = Release.State
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """What all releases of a wave together reveal about taking part; only `basic` is charged.
+    """What all releases of a wave together reveal about who took part; only `basic` is charged.
 
     The other sums hold with `delta`. A sum that does not apply is None.
     """
@@ -99,7 +99,7 @@ def _new_ledger(wave: Wave, manifest: Manifest) -> ReleaseLedger:
 def _add_up(releases: tuple[Release, ...], *, delta_cap: int) -> Sums:
     epsilons = [release.epsilon_hundredths / HUNDREDTHS for release in releases]
     rhos = [release.rho for release in releases if release.rho is not None]
-    # The advanced and exact sums need losses without δ.
+    # The advanced and exact sums apply only to losses without δ.
     is_pure = all(release.delta_nanos == 0 for release in releases)
     # Some sums need a δ even in a survey whose own δ is zero.
     delta = (delta_cap or USUAL_RELEASE_DELTA) / NANOS
@@ -176,7 +176,7 @@ def find_waves_to_release() -> QuerySet[Wave]:
 
 
 def has_final_counts(wave: str) -> Q:
-    """Return the condition that `find_final_counts` finds counts; `wave` names the wave's field."""
+    """Return the condition under which `find_final_counts` finds counts; `wave` names a field."""
     own = {"wave": OuterRef(wave)}
     return Exists(Snapshot.objects.filter(**own, final=True)) | Exists(
         Discard.objects.filter(**own, counts__isnull=False)
@@ -205,7 +205,7 @@ class FinalCounts:
 
 
 def find_final_counts(wave: Wave) -> FinalCounts | None:
-    """Find the counts behind releases, or return None until the last reports are counted.
+    """Find the counts for releases, or return None until the last reports are counted.
 
     Below the minimum batch, there are no counts unless the manifest plans releases.
     """
@@ -319,7 +319,7 @@ def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> 
 
 
 def list_keys(releases: Iterable[Release]) -> tuple[set[str], set[str]]:
-    """Return the keys of these releases that the file may have, and those that it must have."""
+    """Return the keys of these releases that the file may have, and the keys that it must have."""
     known, drawn = set(), set()
     for release in releases:
         known.add(release.key)

@@ -65,7 +65,7 @@ def _check_loss(stated: float, charged: float | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertSampler:
-    """Adds noise to whole numbers: once to the threshold, and at every look to the distance."""
+    """Adds noise to whole numbers: once to the threshold, and at every check to the distance."""
 
     draw_threshold: Callable[[int], int]
     draw_look: Callable[[int], int]

@@ -72,7 +72,7 @@ class _Loss:
 
 
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
-    """List what readers of all these releases can learn about each answer behind them.
+    """List what readers of all these releases can learn about each answer that they use.
 
     Only the fields that determine the noise are read, so a release need not be drawn or stored.
     """
@@ -102,7 +102,7 @@ def promised_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
 
 def find_worst(lines: Sequence[ReaderLine]) -> ReaderLine | None:
-    """Return the line of the answer that readers can learn most about, or None without lines."""
+    """Find the line of the answer that readers learn most about, or None if there are no lines."""
     return max(lines, key=lambda line: line.reader, default=None)
 
 
@@ -188,7 +188,7 @@ def _write_line(
 
 
 def _pass_scrambling(loss: _Loss, symbol: Symbol, *, delta: float) -> float:
-    """Return the part of a symbol's loss that remains for the answer behind the symbol.
+    """Return the part of a symbol's loss that remains for the true answer.
 
     This also holds with δ. If r is the reader's ε, the δ about the answer is at most δ (t − e^r c),
     which is less than δ.
@@ -257,7 +257,7 @@ def _zcdp(rho: float, delta: float) -> float:
 
 
 def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
-    """List what readers of exact results can learn about each answer behind them.
+    """List what readers of exact results can learn about each answer.
 
     Exact counts hide one scrambled report among the others. The number of honest reports is assumed
     to be at least the frozen display minimum, or `MOST_HONEST` if that is less. Questions that a

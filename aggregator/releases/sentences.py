@@ -112,7 +112,7 @@ def promise(release: Release, manifest: Manifest) -> str:
 
 
 def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: int) -> str:
-    """Say what all releases so far, and all future releases, can reveal about taking part."""
+    """Say what all releases so far, and all future releases, can reveal about who took part."""
     most = manifest.release_epsilon_hundredths or 0
     # Translators: how often a guess is right, in all of these.
     if spent_hundredths == 0:
@@ -159,7 +159,7 @@ def describe_took_part(release: Release) -> str:
 
 
 def describe_readers(lines: Sequence[ReaderLine]) -> str:
-    """Say what readers and the server can learn about the answer most revealed to readers."""
+    """Say what readers and the server can learn about the answer that readers learn most about."""
     worst = find_worst(lines)
     if worst is None:
         return "nothing"
@@ -226,7 +226,7 @@ def build_asked_cells(figures: QuestionFigures | KeyDriverFigures) -> str:
 
 
 def describe_exact_readers(manifest: Manifest) -> str:
-    """Say what readers of exact results can learn about answers and why; "" if there are none."""
+    """Say what readers of exact results can learn, and why; return "" if there are no answers."""
     lines = exact_reader_epsilons(manifest)
     hidden = [line for line in lines if line.reader < line.server]
     bare = [line for line in lines if line not in hidden]

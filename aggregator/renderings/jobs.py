@@ -105,7 +105,7 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
 
 
 def _read_newest(wave: Wave) -> Results | None:
-    """Read the newest look, as far as it may be shown."""
+    """Read the results of the newest look that may be shown."""
     newest = newest_snapshot(wave)
     snapshot = find_shown(wave, newest) if newest else None
     if snapshot is None:

@@ -1,4 +1,4 @@
-"""Recipes by which a worker makes a kind of file, such as a chart or a report."""
+"""Recipes by which a worker makes the kinds of files, such as charts and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three attacks of the page “Break it”, with the numbers of a survey of invented answers.
+"""The three attacks on the page “Break it”, with the numbers of a survey of invented answers.
 
 The attacks need only counts and the manifest, and read no row. Nothing is published or charged. The
 noise here protects nobody. It comes from privacy.central.attacks, not from the sampler of releases.
@@ -29,12 +29,12 @@ from surveys.manifest.releases import ReleaseKind
 from surveys.releasing.choice import list_candidates
 from surveys.releasing.noise import count_most_symbols
 
-GUESSING = 0.5  # both stories are equally likely beforehand
+GUESSING = 0.5  # both hypotheses are equally likely beforehand
 MOST_PEOPLE = 200  # the most people whose answers are reconstructed
 # Fewer people would make the shares of recovered answers too rough.
 LEAST_PEOPLE = 20
-RUNS = 20  # draws of noise; more would change no whole percent
-SEED = 20261123  # the page is the same at every visit
+RUNS = 20  # draws of noise; more would not change any whole percentage
+SEED = 20261123  # the page is the same on every visit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Attacks:
-    """All that the page shows at one ε."""
+    """Everything that the page shows for one ε."""
 
     target: Target
     epsilon: float

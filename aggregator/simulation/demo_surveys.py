@@ -59,7 +59,7 @@ class Demo:
     releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
-        """Return each person's answers by the manifest's names, which may also count texts."""
+        """Return each person's answers by the manifest's names, which may number texts too."""
         names = {f"q{one.number}": one.name for one in manifest.questions if one.is_answered}
         return [
             {names[name]: answer for name, answer in answers.items()} for answers in self.people()

@@ -79,7 +79,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
 def draw_people(
     groups: Sequence[Group], *, manifest: Manifest, people: int, seed: int
 ) -> list[Answers]:
-    """Draw true answers, with group sizes as exact as whole numbers allow and the rest random."""
+    """Draw true answers at random, with group sizes as exact as whole numbers allow."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
     return [
         _draw_person(group, manifest, generator)
@@ -105,7 +105,7 @@ def _draw_person(group: Group, manifest: Manifest, generator: random.Random) -> 
 
 
 def share_out(shares: Sequence[float], people: int) -> list[int]:
-    """Divide people in proportion to the shares; the largest remainders get one more person."""
+    """Divide people in proportion to the shares; those with the largest remainders get one more."""
     total = sum(shares)
     exact = [people * share / total for share in shares]
     counts = [int(number) for number in exact]

@@ -112,7 +112,7 @@ def find_code(
     *,
     random_uint32: Callable[[], int] = secure_uint32,
 ) -> int:
-    """Return the true code of a symbol; a number is first rounded, always with one draw."""
+    """Return the true code of a symbol; a number is first rounded, which always takes one draw."""
     answer = _find_answer(question, answers) if question.name in asked else None
     missing = None
     if question.name not in asked:

@@ -37,7 +37,7 @@ def _of_demo(key: str, manifest: bytes) -> Mapping[str, float]:
 
 
 def describe_truth(survey: Survey) -> str:
-    """Say where the known truth comes from, or return "" if the survey is not a demo."""
+    """Say where the true values come from, or return "" if the survey is not a demo."""
     demo = demo_of(survey)
     return demo.note if demo else ""
 
@@ -83,7 +83,7 @@ def _values(
 
 
 def write_comparison(results: Results, truth: Mapping[str, float]) -> Iterator[str]:
-    """Write a line for each estimate that pages list: the estimate and the truth."""
+    """Write a line for each estimate that pages list, with the estimate and the true value."""
     for question in results.questions:
         for estimate in question.shown:
             true_value = write_value(estimate, truth.get(estimate.estimand.key), 1)

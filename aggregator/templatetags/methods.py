@@ -10,7 +10,7 @@ register = template.Library()
 
 @register.simple_tag
 def method_url(anchor: str) -> str:
-    """Return the address of the paragraph with this anchor."""
+    """Return the URL of the paragraph with this anchor."""
     name = list_anchors().get(anchor)
     if name is None:
         return address_of_contents(anchor)
@@ -18,5 +18,5 @@ def method_url(anchor: str) -> str:
 
 
 def address_of_contents(anchor: str) -> str:  # noqa: ARG001 - tests fail with it
-    """Return the address to which a wrong anchor leads; in tests, a wrong anchor is an error."""
+    """Return the URL to which a wrong anchor leads; in tests, a wrong anchor is an error."""
     return reverse("aggregator:methods")

@@ -45,7 +45,7 @@ def survey_head(
 
 @register.inclusion_tag("surveys/_survey_status.html", takes_context=True)
 def survey_status(context: template.RequestContext, survey: Survey) -> dict[str, object]:
-    """Show the part of the head that a look changes, to replace it in place (htmx)."""
+    """Show the part of the head that changes at a look; htmx replaces it in place."""
     return {**_build_context(context, survey), "swapped": True, "heading": True}
 
 
@@ -63,7 +63,7 @@ def _build_context(context: template.RequestContext, survey: Survey) -> dict[str
     step = limit_to_role(head.step, survey, is_draft=head.sealed is None)
     address = reverse(step.route, args=[survey.slug]) if step.route else ""
     if address == context["request"].path:
-        address = ""  # link to the part, not to the page that is open
+        address = ""  # link only to a part of this page, which is already open
     return {
         "survey": survey,
         "head": head,

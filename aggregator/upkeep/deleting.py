@@ -49,7 +49,8 @@ _COLLECTED = (
 def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
     """Delete a closed survey; its history stays, and so does a row of DeletedWave for each wave.
 
-    Deleting raises the counts of questions asked of its people (surveys.models.asked_questions).
+    Deleting adds the survey's questions to the counts of those who have or had a role on it
+    (surveys.models.asked_questions).
 
     Raises Survey.DoesNotExist if someone else has already deleted it.
     """

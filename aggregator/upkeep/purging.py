@@ -158,8 +158,8 @@ def _rewrite_raw_reports() -> dict[str, int]:
     if _is_long("aggregator_raw_report"):
         raise PurgePostponed("too many raw reports wait to be sealed")
     with _locked("aggregator_raw_report") as cursor:
-        # Sealing deletes reports, inserts the batch and commits. Under this lock, no sealing is
-        # halfway through, so these numbers cover all deleted reports.
+        # Sealing deletes reports, inserts the batch and commits. While this lock is held, no
+        # sealing is in progress, so the batches and discards found here cover all deleted reports.
         reached = _newest()
         _refuse_if_deleted_rows_are_in_sight(cursor)
         cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
@@ -242,7 +242,7 @@ def _is_long(table: str) -> bool:
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
-    """Refuse while an earlier transaction may read deleted rows, which CLUSTER would also copy.
+    """Postpone the purge if an earlier transaction may read deleted rows; CLUSTER would copy them.
 
     Sealing inserts its batch in the transaction that deletes the reports, so the batch shows the
     deletion's age. An earlier transaction may be a backup or a query on a standby.

@@ -3,7 +3,7 @@
 Someone may know draws that only the lost folder recorded. A database that was never restored lacks
 only interrupted draws, so waiting releases are given up. A restored database may lack whole
 releases, so everything that its surveys may publish counts as spent. It may also lack the test of a
-sealed half, so no half tests any claims whose test the database does not have.
+sealed half, so claims that it shows as untested are never tested.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def check_migrations(
 
 
 def check_rows(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
-    """Check stored rows, unless the tables may not match the code."""
+    """Check stored rows if the database can be read and lacks no migrations."""
     if not databases or _find_database_failure() or describe_missing_migrations():
         return []
     return [*check_stored_rows(), *check_which_folder()]

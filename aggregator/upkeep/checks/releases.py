@@ -26,7 +26,7 @@ def check_releases(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_which_folder() -> list[CheckMessage]:
-    """Check in the database that this folder counts the draws, unless another machine draws."""
+    """Check with the database that this folder counts the draws, unless another machine draws."""
     if settings.RELEASES is None:
         return []
     try:

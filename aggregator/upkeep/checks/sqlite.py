@@ -81,5 +81,5 @@ def _mode(path: Path) -> int:
 
 
 def _is_open(path: Path) -> bool:
-    """Return whether others can read the file: no mode, of the file or a folder, stops them."""
+    """Return whether neither the file's mode nor that of a folder above keeps other users out."""
     return all(_mode(part) & OTHERS for part in (path, *path.parents))

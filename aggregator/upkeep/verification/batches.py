@@ -46,7 +46,7 @@ class StoredBatch:
             return faults
         if self.recounted != self._batch.counts:
             faults.append("its counts do not match its bytes")
-        # Batches sealed before tables existed get tables when these are needed.
+        # In batches sealed before tables existed, tables are counted when they are needed.
         if self._batch.tables not in (None, self.recounted_tables):
             faults.append("its tables do not match its bytes")
         if not rows_are_sorted(self.packed, size=self.size, ks=self._ks):
@@ -55,9 +55,9 @@ class StoredBatch:
 
     @property
     def counts_to_trust(self) -> tuple[Counts, Counts]:
-        """The counts and tables to add up without reporting a batch's fault again.
+        """The counts and tables to add up, so that a batch's fault is not reported again.
 
-        The bytes are trusted if their hash is right and the size matches the stored counts.
+        The bytes are trusted if their hash is correct and the size matches the stored counts.
         """
         stored, stored_tables = self._batch.counts, self._batch.tables
         usable = _has_shape(stored, self._ks)

@@ -65,7 +65,7 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
 def _check_planned(releases: list[Release], manifest: Manifest) -> Iterator[str]:
     made = sorted(one.request_hash for one in releases if one.planned)
     planned = manifest.planned_releases or ()
-    # While the wave is open, only releases of the kinds that may come then exist.
+    # While the wave is open, its only planned releases are of kinds that come before the close.
     early = sorted(one.digest for one in planned if one.kind.comes_while_open)
     if made and made not in (early, sorted(one.digest for one in planned)):
         yield "its planned releases are not those of the manifest"
@@ -96,7 +96,7 @@ def _check_ledger(
 
 
 def _read_file(wave: Wave) -> frozenset[str] | None:
-    """Read the keys of drawn releases, or return None if no file is readable, as elsewhere."""
+    """Read the keys of drawn releases, or return None if this machine has no readable file."""
     if settings.RELEASES is None:
         return None
     path = find_file(settings.RELEASES, bytes(wave.manifest_hash))

@@ -69,7 +69,7 @@ class Verification:
 def claim_verification(*, now: datetime) -> bool:
     """Claim tonight's run; return False if one began or ended recently.
 
-    Every beat sends a message each night, but one run is enough.
+    Every beat process sends a message each night, but one run is enough.
     """
     # A time in the future comes from a clock that was set back since; it does not count.
     recent = Q(ended_at__gt=now - RECENTLY, ended_at__lte=now)
