@@ -346,3 +346,72 @@ def test_two_tabs_keep_their_own_drafts_and_a_full_storage_is_said(
     page.unroute(SAVES)
     expect_state(page, "Saved")
     assert survey.questions.filter(text="Without room?").count() == 1
+
+
+def test_a_question_is_moved_by_one_place_while_its_text_is_being_saved(
+    page: Page, survey: Survey
+) -> None:
+    for text in ("A?", "B?", "C?", "D?"):
+        add_question(survey=survey, text=text)
+    page.reload()
+    page.get_by_role("link", name="Edit question 2").click()
+    expect(page.locator(TEXT)).to_have_value("B?")
+    held: list[Route] = []
+    page.route("**/edit?*", lambda route: held.append(route), times=1)
+    with page.expect_request("**/edit?*"):
+        page.locator(TEXT).fill("B!")
+    page.get_by_role("button", name="Move question 2").press("ArrowDown")
+    held[0].continue_()
+    expect_texts(page, survey, "A?", "C?", "B!", "D?")
+
+
+def test_a_type_that_cannot_be_opened_keeps_what_was_typed(page: Page, survey: Survey) -> None:
+    add_question(survey=survey, text="Other?")
+    page.reload()
+    add(page)
+    page.get_by_role("link", name="Change the type").click()
+    page.get_by_role("link", name="One answer", exact=True).click()
+    page.locator(TEXT).fill("A long question?")
+    expect_state(page, "Not saved:")  # options are missing
+    page.get_by_role("link", name="Change the type").click()
+    yes_no = page.get_by_role("link", name="Yes or no", exact=True)
+    page.route("**/new?*", lambda route: route.abort(), times=1)
+    yes_no.click()
+    expect(page.get_by_role("alert")).to_have_text("No connection. Try again.")
+    held: list[Route] = []
+    page.route("**/new?*", lambda route: held.append(route), times=1)
+    yes_no.click()
+    page.get_by_role("link", name="Edit question 1").click()
+    expect(page.locator(TEXT)).to_have_value("Other?")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    held[0].continue_()
+    page.locator("#unsaved").get_by_role("button").click()
+    page.get_by_role("link", name="Change the type").click()
+    yes_no.dblclick()
+    expect(page.locator(TEXT)).to_have_value("A long question?")
+
+
+def test_lost_replies_are_not_mistaken_for_lost_requests(page: Page, survey: Survey) -> None:
+    one = add_question(survey=survey, text="One?")
+    add_question(survey=survey, text="Two?")
+    page.reload()
+    page.get_by_role("link", name="Edit question 1").click()
+    expect(page.locator(TEXT)).to_have_value("One?")
+    survey.questions.filter(pk=one.pk).update(text="Theirs?")
+    page.locator(TEXT).fill("Mine?")
+    expect(page.locator("[data-part=told]")).to_contain_text("Theirs?")
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Save this choice").click()
+    expect_state(page, "No connection")
+    page.context.set_offline(False)
+    expect_state(page, "Saved")
+    expect(page.locator("#place")).not_to_have_attribute("inert", "")
+
+    def lose(route: Route) -> None:
+        route.fetch(max_redirects=0)
+        route.abort()
+
+    page.route("**/selected", lose, times=1)
+    page.get_by_role("button", name="Delete").click()
+    expect_state(page, "No connection")
+    expect_texts(page, survey, "Two?")

@@ -21,16 +21,18 @@ async function begin(visit) {
   additions.offerLanguages?.(visit, () => offerStart(visit));
   offerExit(visit);
   if (pageData.mode !== "preview") {
-    visit.keeper = await openKeeper(pageData.hash, additions.storeLate);
+    visit.keeper = openKeeper(pageData.hash, additions.storeLate);
   }
+  const keeper = await visit.keeper;
+  if (visit.phase === "left") return;
   followHistory(visit);
   addEventListener("beforeunload", (event) => {
-    const { phase, answers, keeper } = visit;
+    const { phase, answers } = visit;
     const isLoss = keeper?.isAtRisk() || (!isWatched && Object.keys(answers).length);
     if (isLoss && phase !== "left") event.returnValue = true;
   });
-  if (visit.keeper && (await visit.keeper.read())) {
-    await finish(visit.keeper, openOutcome(visit), false);
+  if (keeper && await keeper.read()) {
+    await finish(keeper, openOutcome(visit), false);
   } else {
     await offerStart(visit);
   }
@@ -43,9 +45,10 @@ async function offerStart(visit) {
   const status = document.getElementById("status");
   if (!demo || !start || !status) return; // a closed survey asks nothing
   try {
-    const survey = (visit.survey = await loadSurvey(visit.keeper));
+    const keeper = await visit.keeper;
+    const survey = (visit.survey = await loadSurvey(keeper));
     if (!survey.isWhole) throw new Refusal("unsafe");
-    tell(status, visit.keeper?.stay() === "memory" && !pageData.shared ? say("volatile") : "");
+    tell(status, keeper?.stay() === "memory" && !pageData.shared ? say("volatile") : "");
     start.hidden = false;
     start.addEventListener("click", () => {
       visit.phase = "answering";

@@ -133,10 +133,10 @@ button.addEventListener("click", async () => {
 const storeNothing = () => Promise.resolve(() => Promise.resolve());
 
 /** Leaving from here erases a code that waits to be sent, as leaving from the questions does. */
-async function watch() {
+function watch() {
   const visit = startVisit();
   offerExit(visit);
-  visit.keeper = await openKeeper(pageData.hash, pageData.shared ? storeNothing : undefined);
+  visit.keeper = openKeeper(pageData.hash, pageData.shared ? storeNothing : undefined);
 }
 
-void watch();
+watch();

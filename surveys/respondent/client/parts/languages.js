@@ -15,6 +15,8 @@ additions.offerLanguages = (visit, restart) =>
     request.open("GET", link.href);
     request.responseType = "document";
     request.onloadend = () => {
+      // The person has left, or has gone on in this language.
+      if (visit.phase === "left" || visit.trail.length) return;
       /** @type {any} The page in that language, if it could be loaded. */
       const other = request.response;
       const data = other?.getElementById("survey")?.dataset;

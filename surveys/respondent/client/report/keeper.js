@@ -37,6 +37,9 @@ export async function openKeeper(survey, storeLate) {
     await write(REPORT, mark, !storeLate);
   };
 
+  /** @type {Promise<void> | undefined} */
+  let storing;
+
   return {
     /** @returns {Promise<any>} The report as `Kept`, the blocks as numbers; undefined if not kept. */
     read: (part = REPORT) => read(part),
@@ -53,7 +56,7 @@ export async function openKeeper(survey, storeLate) {
       }),
     /** An attempt to send the report has failed. */
     keep: async () => {
-      if (!memory[REPORT].over) await storeNow?.();
+      if (!memory[REPORT].over) await (storing = storeNow?.());
     },
     release: () =>
       lock(async () => {
@@ -63,6 +66,7 @@ export async function openKeeper(survey, storeLate) {
     /** The report may have arrived, so it also ends with a mark. */
     forget: () =>
       lock(async () => {
+        await storing; // otherwise it would be stored after it was erased
         await write(BLOCKS, undefined);
         const envelope = await read(REPORT);
         if (envelope && !envelope.over) await end({ over: "left" });

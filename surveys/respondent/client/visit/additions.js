@@ -17,7 +17,7 @@
  * @property {(keeper: Keeper, drawn: Envelope | undefined, outcome: Outcome) => Promise<void>} [handOver]
  *   Ends the visit in the page as one file, which sends nothing.
  * @property {(text: HTMLElement) => Node[]} [makeText] Makes a text between questions.
- * @property {(keeper: Keeper | null, manifest: Manifest) => Promise<void>} [drawPart] Draws which
+ * @property {(keeper: Keeper | null | undefined, manifest: Manifest) => Promise<void>} [drawPart] Draws which
  *   questions this person is asked.
  * @property {(manifest: Manifest) => void} [readScores] Throws if a score contradicts its items.
  *   Makes the functions that compute answers from items.

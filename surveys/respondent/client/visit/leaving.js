@@ -31,7 +31,7 @@ export async function leave(visit, address, forward) {
   visit.answers = {};
   visit.phase = "left";
   addEventListener("pageshow", () => location.reload());
-  await Promise.race([visit.keeper?.forget(), delay(500)]);
+  await Promise.race([visit.keeper?.then((keeper) => keeper.forget()), delay(500)]);
   if (history.state) await goBack(); // from the guard (navigation.js)
   if (history.pushState) {
     // Replaces the guard ahead, so that the forward button does not open it.

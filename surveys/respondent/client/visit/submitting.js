@@ -18,7 +18,7 @@ import { pageData } from "./screen.js";
  * @param {boolean} held Whether to keep the report until the person sends it.
  */
 export async function submit(visit, { questions, pages }, held) {
-  const { keeper } = visit;
+  const keeper = await visit.keeper;
   const outcome = openOutcome(visit);
   outcome.announce("sending");
   const draw = () => drawEnvelope(pageData.hash, questions, pages, visit.answers);

@@ -19,7 +19,7 @@ import { findWords, say } from "./words.js";
  */
 
 /**
- * @param {Keeper | null} keeper
+ * @param {Keeper | null | undefined} keeper
  * @returns {Promise<Survey>}
  */
 export async function loadSurvey(keeper) {

@@ -14,7 +14,7 @@
  * @property {string | boolean} [confirms] Whether answers wait for Continue. Undefined until the
  *   person has chosen, or has answered without choosing.
  * @property {boolean} isCovered Whether the page for checking hides the answers.
- * @property {Keeper | null} keeper A preview has none.
+ * @property {Promise<Keeper>} [keeper] It may not be open yet. A preview has none.
  * @property {Survey | null} survey Set when it is loaded.
  */
 
@@ -24,6 +24,5 @@ export const startVisit = () => ({
   answers: {},
   trail: [],
   isCovered: false,
-  keeper: null,
   survey: null,
 });

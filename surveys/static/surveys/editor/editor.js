@@ -76,7 +76,21 @@ const setState = (text, isProblem = false) => {
   if (isProblem) say(text);
 };
 
-const failed = () => setState(`${OFFLINE}Try again.`, true);
+/** @param {string} textContent @param {string} [id] */
+const warn = (textContent, id = "") => {
+  const told = make("p", { id, className: "notice notice-bad", role: "alert", textContent });
+  get("told")?.append(told);
+  told.scrollIntoView({ block: "nearest" });
+};
+
+const failed = () => {
+  const problem = `${OFFLINE}Try again.`;
+  if (form()) setState(problem, true);
+  else {
+    get("failed")?.remove();
+    warn(problem, "failed");
+  }
+};
 
 const showState = () => {
   const draft = drafts.get(current);
@@ -133,10 +147,7 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
 /** @param {string} problem */
 function stop(problem) {
   const where = kept.isForgotten() ? "is on this page only" : "stays in this browser for a week";
-  const textContent = `${problem} Nothing more is saved. What you typed ${where}.`;
-  const told = make("p", { className: "notice notice-bad", role: "alert", textContent });
-  get("told")?.replaceChildren(told);
-  told.scrollIntoView({ block: "nearest" });
+  warn(`${problem} Nothing more is saved. What you typed ${where}.`);
   showState();
 }
 
@@ -229,6 +240,7 @@ const show = (reply, id, isFocused) => {
   place.replaceChildren(...reply.body.childNodes);
   place.querySelector("template#row")?.remove();
   place.hidden = place.inert = false;
+  get("failed")?.remove();
   editor.classList.add("editor-open");
   const shown = form();
   current = shown ? id : "";
@@ -251,18 +263,22 @@ const show = (reply, id, isFocused) => {
 /** Opens a question, as typed or as saved. */
 const open = async (
   /** @type {string} */ url,
-  { isFocused = true, id = QUESTION.exec(new URL(url, location.href).pathname)?.[1] ?? draw() } =
-    {},
+  /** @type {{isFocused?: boolean, id?: string, instead?: Typed}} The form is shown instead of it. */
+  {
+    isFocused = true,
+    id = QUESTION.exec(new URL(url, location.href).pathname)?.[1] ?? draw(),
+    instead,
+  } = {},
 ) => {
   const number = ++opening;
   saving.flush();
-  const typed = drafts.get(id);
+  const typed = instead ? undefined : drafts.get(id);
   if (typed) {
     await turn(async () => {});
     if (!drafts.has(id)) ({ id, url } = typed); // saved meanwhile
   }
   if (number !== opening) return;
-  const draft = drafts.get(id);
+  const draft = instead ? undefined : drafts.get(id);
   if (draft?.panel) return show(parse(draft.panel), id, isFocused);
   const body = draft && new URLSearchParams(draft.fields);
   body?.set("stamp", draft?.stamp ?? "");
@@ -274,12 +290,17 @@ const open = async (
     response = await saving.request(url, body);
     text = await response.text();
   } catch {
+    place.inert = false;
     return failed();
   }
   if (number !== opening) return;
   const reply = parse(text);
-  if (findPanel(reply) || reply.querySelector(".type-list")) show(reply, id, isFocused);
-  else if (response.status === 404) refresh();
+  if (findPanel(reply) || reply.querySelector(".type-list")) {
+    if (instead) saving.drop(instead);
+    show(reply, id, isFocused);
+    return true;
+  }
+  if (response.status === 404) refresh();
   else saving.halt(response, reply);
 };
 
@@ -408,6 +429,7 @@ const putRow = (reply) => {
   const template = reply.querySelector("template#row");
   const row = template instanceof HTMLTemplateElement && template.content.firstElementChild;
   if (!row) return;
+  if (isDragging() || moving) return refreshLater(); // or the moved row would be taken out
   addHandles(template.content);
   const old = get(row.id);
   const facts = (/** @type {Element} */ one) => one.querySelector(".question-facts")?.textContent;
@@ -483,7 +505,8 @@ const post = (url, body) => {
     const rows = [...editor.querySelectorAll(".question-item")];
     return opening === opened ? rows.filter(({ id }) => !before.has(id)) : undefined;
   }).catch(() => {
-    setState(`${OFFLINE}Nothing was changed.`, true);
+    setState(`${OFFLINE}Look at the list, and try again.`, true);
+    refreshLater(); // perhaps only the reply was lost
     return undefined;
   });
 };
@@ -606,8 +629,8 @@ const chooseType = async (query) => {
   const draft = drafts.get(id);
   const text = new URLSearchParams(draft?.fields).get("text");
   if (text) query.set("text", text);
-  if (draft) saving.drop(draft);
-  await open(`${types}?${query}`, isNew(id) ? { id } : {});
+  const isShown = await open(`${types}?${query}`, { instead: draft, ...(isNew(id) && { id }) });
+  if (!isShown) return; // the draft stays
   const shown = form();
   if (!shown || (isNew(id) && !draft)) return;
   shown.dataset.fields = "";

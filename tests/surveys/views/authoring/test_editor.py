@@ -23,7 +23,7 @@ from tests.support.question_forms import GOOD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 STATIC = Path("surveys/static/surveys")
-MOST_BYTES = 40_000
+MOST_BYTES = 40_960  # 40 KiB
 IN_EDITOR = {"X-Editor": "1"}
 KEY = {"draft_key": "1-2-3"}
 
