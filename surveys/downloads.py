@@ -1,4 +1,4 @@
-"""Names the files that browsers save, and finds text in them that spreadsheets read as formulas."""
+"""Tells browsers to save a reply under a name; finds text that spreadsheets run as formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emails to accounts, requested by pages and commands and sent by a worker.
+"""Emails to accounts, requested by pages and commands, sent and tried again by a worker.
 
 A web process that waited for the mail server would block a thread. A request therefore only stores
 a row, and takes as long for an unknown address as for a known one. The worker makes links when it

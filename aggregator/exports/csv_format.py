@@ -1,4 +1,4 @@
-"""Write and name CSV files.
+"""Write CSV files whose text is harmless in spreadsheets, and build their file names.
 
 The files follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text
 cells and headers that a spreadsheet would run as a formula get an apostrophe; numeric cells never

@@ -1,4 +1,4 @@
-"""The figures of a release as rows on an axis, for researchers and for readers.
+"""The figures of a release as rows on an axis, with how far noise may have moved them.
 
 All figures come from `read_figures`, so no code here sees an exact count. Words and numbers are
 in the active language, which is English for researchers.

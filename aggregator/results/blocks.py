@@ -1,4 +1,4 @@
-"""One compact block for each question, with its figures as rows on axes.
+"""One block for each question: its figures as rows on axes, or why they are not shown.
 
 Results pages, the public page, reports and breakdowns show the same blocks. A block holds only what
 a page shows, and `sentences.py` writes its sentences.

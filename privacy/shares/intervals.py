@@ -1,4 +1,4 @@
-"""Intervals for true shares by two named methods, for many shares at once.
+"""Intervals for true shares by two named methods, clipped to 0 to 1, for many shares at once.
 
 The count of each symbol is binomial: a report shows a symbol with true share p with probability
 l = c + d p. Each method works on the number S of such reports among n. The arguments may be arrays,

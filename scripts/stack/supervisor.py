@@ -1,4 +1,4 @@
-"""Starts Murmur for `scripts/run`, keeps it running, and stops it."""
+"""Starts Murmur for `scripts/run`, restarts what dies, says if the disk is full, and stops it."""
 
 from __future__ import annotations
 

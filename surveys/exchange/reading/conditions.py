@@ -1,4 +1,4 @@
-"""Read the conditions and bounds of XLSForm and REDCap.
+"""Read the conditions (branching logic) and bounds of XLSForm and REDCap.
 
 The two write conditions in nearly the same way: `${q1} = 'yes' and selected(${q2}, 'a')`, and
 `[q1] = '1' and [q2(3)] = '1'`. A condition becomes nested lists, because names are resolved later:

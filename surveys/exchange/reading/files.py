@@ -1,4 +1,6 @@
-"""Read a workbook or a CSV file as sheets of text. This runs in the child process (child.py).
+"""Read a workbook (XLSForm) or a CSV file as sheets of text, without spaces around cells.
+
+This runs in the child process (child.py).
 
 pyxform's own reader stops after 60 empty rows, skips columns without a head and does not say which
 column a cell is in. The cells are therefore read here, and are converted to text as in pyxform.

@@ -1,5 +1,7 @@
 /**
- * Scrambles answers and does nothing else. In Python: privacy/mechanism/mechanisms.py.
+ * Makes all random draws: scrambles answers (in Python: privacy/mechanism/mechanisms.py) and draws
+ * the questions of a random subset. Does nothing else.
+ *
  * A symbol has the codes 0 to k-1. Two numbers are drawn for each symbol: the first keeps the code
  * with probability threshold / 2^32, the second selects the code that replaces it otherwise.
  *

@@ -1,4 +1,4 @@
-/** Decides which questions a person is asked, if each person is asked a random subset. */
+/** Marks the questions of the blocks that were drawn, if each person is asked a random subset. */
 import { leaves } from "./rules.js";
 
 /** @import { Question } from "./manifest.js" */

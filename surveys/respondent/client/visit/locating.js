@@ -1,4 +1,4 @@
-/** Finds the page that a person sees next. */
+/** Finds the page that a person sees next, and the progress: its place among how many. */
 
 /** @import { additions } from "./additions.js" */
 
