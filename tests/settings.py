@@ -1,4 +1,4 @@
-"""The settings of the product in a temporary folder, with the cache in memory."""
+"""The product's settings, with a temporary folder for files and the cache in memory."""
 
 import atexit
 import os
@@ -17,7 +17,7 @@ Path(os.environ["MURMUR_VAR"], "static").mkdir()
 from config import settings as product  # noqa: E402
 from config.settings import *  # noqa: E402, F403
 
-# No test's database outlives its process, so no commit waits for a disk.
+# No test's database outlives its process, so no commit needs to wait for the disk.
 _own: dict[str, Any] = product.DATABASES["default"]
 _init = _own["OPTIONS"]["init_command"] + " PRAGMA synchronous=OFF;"
 DATABASES = {"default": {**_own, "OPTIONS": {**_own["OPTIONS"], "init_command": _init}}}

@@ -1,4 +1,4 @@
-"""Rules for folders that the import contracts in pyproject.toml cannot express."""
+"""Rules about folders and imports that the contracts in pyproject.toml cannot express."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def imported_test_modules(source: str) -> set[str]:
 
 
 def test_every_template_loads_what_it_uses() -> None:
-    """Two changes that merge without a conflict can still leave a filter without its library."""
+    """Even after a merge without conflicts, a template can use a filter that it does not load."""
     folder = ROOT / "templates"
     for path in folder.rglob("*.html"):
         get_template(str(path.relative_to(folder)))

@@ -54,7 +54,7 @@ def test_beat_uses_this_scheduler() -> None:
 
 
 def test_celerys_own_scheduler_would_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If this fails, config/beat.py is no longer needed."""
+    """If this test fails, config/beat.py is no longer needed."""
     clock = Clock(monkeypatch, beat.Scheduler)
     clock.run(timedelta(seconds=10 * SWEEP_SECONDS))
     clock.now -= timedelta(hours=2)

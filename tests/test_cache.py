@@ -1,4 +1,4 @@
-"""The cache in Redis: only JSON is read from it, so whoever writes to Redis runs no code."""
+"""The Redis cache: only JSON is read from it, so writing to Redis cannot make Murmur run code."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def redis_url() -> Iterator[str]:
 def stored(
     redis_url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[redis.Redis]:
-    """Use the product's own cache on a Redis that belongs to this test."""
+    """Use the product's own cache on the Redis server that these tests start."""
     settings.CACHES = {"default": {**product.CACHES["default"], "LOCATION": redis_url}}
-    # axes keeps the cache that it found first.
+    # django-axes keeps using the cache that it found first.
     monkeypatch.setattr(AxesProxyHandler, "implementation", None)
     with redis.Redis.from_url(redis_url) as client:
         client.flushall()

@@ -36,7 +36,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 NGINX = re.sub(r"#.*", "", (DEPLOY / "nginx.conf").read_text())
 SYSTEMD = DEPLOY / "systemd"
 UNITS = [*sorted(SYSTEMD.glob("murmur-*@.service")), SYSTEMD / "murmur-beat.service"]
-# These options, such as the address and the time to stop, differ between containers and units.
+# These options, such as the address and the shutdown timeout, differ between containers and units.
 OF_THE_PLACE = ("--host", "--port", "--timeout-graceful-shutdown", "--hostname", "--pidfile")
 
 
@@ -258,7 +258,7 @@ def test_the_new_role_may_do_what_purging_needs_and_no_more(
 
 
 def make_role(server: Postgres, secret: Path) -> None:
-    """Run the script with the file as its input, so that it need not be able to open the file."""
+    """Run the script with the file as its input, so that the script need not open it by name."""
     with secret.open() as opened:
         done = subprocess.run(
             [DEPLOY / "postgresql-init.sh", "-"],
@@ -312,7 +312,7 @@ def test_commands_for_docker_name_services_that_can_run_them() -> None:
 
 def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
-    # The first is for the program itself; the others are for the requests of both servers.
+    # The first level is for nginx itself; the others are for the requests to its two servers.
     assert levels == ["alert", "emerg", "emerg"]
     logs = re.findall(r"access_log ([^;]+);", NGINX)
     assert logs == ["off", "off", "off", "off", "off", "/var/log/nginx/access.log murmur"]
@@ -390,7 +390,7 @@ def test_the_proxy_passes_reports_but_nothing_slow_or_large() -> None:
 def test_the_proxy_gives_up_idle_connections_before_the_web_processes_do() -> None:
     [upstream] = re.findall(r"upstream murmur \{([^}]*)\}", NGINX)
     [seconds] = re.findall(r"keepalive_timeout (\d+)s;", upstream)
-    # Web processes run without that option, so uvicorn's default applies.
+    # Web processes run without --timeout-keep-alive, so uvicorn's default applies.
     assert int(seconds) < uvicorn.Config("").timeout_keep_alive
     web = COMPOSE["services"]["web-1"]["command"]
     assert not any("keep-alive" in word for word in web)

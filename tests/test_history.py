@@ -39,7 +39,7 @@ CHOICE = {"questions": "q1", "epsilon": "0.50", "people": "1000"}
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """What a person sends to a route to change a survey, and the row that the change writes."""
+    """What a person sends to a route to change a survey, and the row that this change writes."""
 
     verb: Verb = Verb.CHANGED
     kind: Kind
@@ -52,7 +52,7 @@ def sends(**fields: Any) -> Callable[[Client, Survey], dict[str, Any]]:
 
 
 def hidden(page: str, **more: Any) -> Callable[[Client, Survey], dict[str, Any]]:
-    """Send the hidden fields of the first form on the page that has any, and other fields."""
+    """Return a function that reads the hidden fields of a page and adds other fields."""
 
     def read(client: Client, survey: Survey) -> dict[str, Any]:
         found = dict(reversed(HIDDEN.findall(client.get(reverse(page, args=[survey.slug])).text)))
@@ -81,7 +81,7 @@ def select(_client: Client, survey: Survey) -> dict[str, Any]:
 
 
 def delete(client: Client, survey: Survey) -> dict[str, Any]:
-    """Delete a question, and send what the page then offers for undoing the deletion."""
+    """Delete a question, and return the stamp with which the page offers to undo the deletion."""
     chosen = reverse("surveys:questions_selected", args=[survey.slug])
     page = client.post(chosen, select(client, survey), follow=True).text
     return {"stamp": page.split('name="stamp" value="')[1].split('"')[0]}
@@ -92,7 +92,7 @@ def preview_template(client: Client, _survey: Survey) -> dict[str, Any]:
 
 
 def take_remedy(client: Client, survey: Survey) -> dict[str, Any]:
-    """Take the first remedy, and send what the page then offers for undoing the remedy."""
+    """Apply the first remedy, and return the fields with which the page offers to undo it."""
     send = hidden("surveys:questions")
     client.post(reverse("surveys:budget_remedy", args=[survey.slug]), send(client, survey))
     return send(client, survey)
@@ -313,7 +313,7 @@ def test_every_view_that_accepts_a_form_is_listed() -> None:
 def _lose_the_role_at_this_moment(
     client: Client, address: str, sent: dict[str, Any], survey: Survey
 ) -> None:
-    """Send a form, and take the role away as soon as the view has checked it."""
+    """Send a form, and remove the person's role as soon as the view has checked the role."""
     before = transaction.savepoint()
     written = HistoryRow.objects.count()
     with losing_the_role(survey):

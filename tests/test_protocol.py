@@ -99,8 +99,8 @@ def test_headers_that_never_arrive_end_the_connection(
 ) -> None:
     monkeypatch.setattr(protocol, "HEADER_DEADLINE_SECONDS", 0.2)
     assert converse(say(begun)) == [b"<end>"]
-    # The deadline also applies after a first request, where the timeout of uvicorn ends at the
-    # first byte.
+    # The deadline also applies after a first request, where uvicorn's own timeout ends at the first
+    # byte.
     for reply in converse(*(say(OK, more, pause=0.05) for more in (b"POST / HT", b"\r\n", b"\r"))):
         assert reply.startswith(b"HTTP/1.1 200")
         assert reply.endswith(b"<end>")

@@ -52,13 +52,13 @@ OWNED = ("surveys:", "aggregator:")
 Statuses = tuple[int, int, int]  # in the order owner, stranger, visitor
 TO_SIGN_IN = 302
 MEMBERS = {role.label.lower(): role for role in Role}
-# The last two people own other surveys, or run the site.
+# The second of these people owns another survey, and the operator runs the site.
 STRANGERS = ("stranger", "another's owner", "operator")
 CAST = (*MEMBERS, *STRANGERS, "visitor")
 SELDOM = ("analyst", "another's owner", "operator")
 CANARY = "Canary7"  # in all text that belongs to the owner
-# The least role for each page of a survey or a team, and for its form. All other pages need the
-# owner.
+# The lowest role for each page of a survey or a team, and for its form. All other such pages are
+# for owners only.
 LEAST: dict[Role, str] = {
     Role.VIEWER: "surveys:share surveys:share_qr_svg surveys:share_qr_png surveys:poster "
     "surveys:leave surveys:team aggregator:results aggregator:results_panel "
@@ -501,7 +501,8 @@ SCOPES: dict[str, Scope] = {
 }
 
 
-# The owners and the permissions of the tried tokens: a role may come through a team, or end.
+# The owner of each token, and the role whose permissions the token has. A role may come through a
+# team, or may have ended.
 WITH_TOKENS = {name: name for name in (*MEMBERS, *STRANGERS)} | {
     "colleague in a team": "editor",
     "former editor": "stranger",
@@ -617,7 +618,8 @@ def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
                     and (survey.find_wave() or "digest" not in route.parameters)
                 ):
                     path = address(route, survey)
-                    # No view changes anything by these three methods, whatever the survey's state.
+                    # No view changes anything in response to these three methods, so one state is
+                    # enough.
                     others = ("PUT", "PATCH", "DELETE") if state == "launched" else ()
                     for method in (*others, "POST"):
                         client.generic(method, path)

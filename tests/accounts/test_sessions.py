@@ -162,8 +162,8 @@ def test_a_form_that_is_sent_too_late_is_shown_again(
         pressed = client.post(path, headers={"Referer": f"http://testserver{page}"})
         assert pressed["Location"] == f"/accounts/login/?next={page}"
         return
-    # While people type, their page asks what a question costs; the reply must leave the page
-    # unchanged.
+    # While a person types, the page asks for the cost of the question; the reply must leave the
+    # page unchanged.
     typing = client.post(path, {"cost": "1"}, headers={"HX-Request": "true"})
     assert typing.status_code == 204
 

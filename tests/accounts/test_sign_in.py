@@ -237,7 +237,7 @@ def test_behind_a_proxy_nobody_can_shut_sign_in_for_others(
     client: Client, person: User, settings: Any
 ) -> None:
     settings.BEHIND_PROXY = True
-    # The stranger can invent every entry but the last.
+    # A stranger can invent every entry of the header but the last.
     replies = [
         client.post(LOGIN, {}, headers={"x-forwarded-for": f"203.0.113.{number}, {ELSEWHERE}:5678"})
         for number in range(40)

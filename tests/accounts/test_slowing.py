@@ -80,7 +80,8 @@ def test_pauses_between_attempts_grow_to_a_minute() -> None:
 def test_guesses_from_many_networks_slow_down_to_one_a_minute(
     client: Client, person: User, passing_time: Callable[[float], None]
 ) -> None:
-    # All guesses come within one second: after twenty, one more passes and starts a pause.
+    # All guesses come within one second. After twenty guesses, one more is checked and starts a
+    # pause.
     assert Counter(guess_from_everywhere(client, 60)) == {200: 21, 429: 39}
     passed = 0
     for minute in range(10):

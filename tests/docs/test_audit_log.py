@@ -20,7 +20,7 @@ HOME = ROOT / "accounts" / "audit.py"
 
 
 def recorded_by(path: Path) -> Iterator[str]:
-    """Yield the events that a module can record; a variable stands for what was assigned to it."""
+    """Yield the events that a module can record; a variable stands for the value assigned to it."""
     tree = ast.parse(path.read_text())
     assigned = {
         ast.unparse(node.targets[0]): node.value

@@ -12,7 +12,7 @@ DATA_MODEL = (ROOT / "docs" / "data-model.md").read_text()
 
 
 def is_named(table: str, text: str) -> bool:
-    """Return whether a document names a table, or the beginning of its name followed by …."""
+    """Return whether a document names a table in full, or by the beginning of its name and “…”."""
     names = re.findall(r"`([a-z_]+)(…?)`", text)
     return any(table.startswith(name) if more else table == name for name, more in names)
 

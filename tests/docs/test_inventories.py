@@ -12,7 +12,8 @@ from tests.support.imports import imports_of
 
 PACKAGES = ("config", "privacy", "accounts", "surveys", "aggregator")
 INVENTORIES = (ROOT / "docs" / "inventories.md").read_text()
-# A module belongs in a section if it imports one of these; a script, if it matches the pattern.
+# A section must list every module that imports one of these names, and every script that matches
+# the pattern.
 CRYPTOGRAPHY = {"hashlib", "hmac", "secrets", "random", "argon2", "cryptography"}
 IN_SCRIPTS = {
     "Cryptography": r"crypto\.(getRandomValues|subtle)|\bsha256\(|Math\.random",

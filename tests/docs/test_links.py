@@ -84,7 +84,7 @@ def test_broken_links_and_anchors_are_seen() -> None:
 
 
 def named_paths(text: str) -> set[tuple[str, str]]:
-    """Return paths below our folders that a document names in backquotes, and tests in these."""
+    """Return the paths in our folders that a document names in backquotes, with any named test."""
     found = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)(?:::(\w+))?`", text)
     return {(path, test) for path, test in found if "{" not in path}
 

@@ -2,7 +2,7 @@
 
 Debian is a folder that debootstrap fills from a mirror of Debian. It has no systemd, so a program
 stands in for systemctl (debian/systemctl). Lines that fetch packages can use the network; all other
-lines run in a network with nothing else.
+lines run in an isolated network.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ OPERATIONS = ROOT / "docs" / "operations.md"
 HERE = Path(__file__).with_name("debian")
 # Debian's packages must not start servers; the commands start them.
 NO_STARTS = "#!/bin/sh\nexit 101\n"
-# Stands in for the client of Docker by running the command as the container's only database does.
+# This stands in for Docker's client and runs each command as the user postgres.
 DOCKER = """#!/bin/sh -e
 [ "$1 $2 $3" = "compose exec -T" ]
 shift 4
 exec runuser -u postgres -- "$@"
 """
-# Debian's package of certificates overwrites the usual file.
+# Debian's package of certificates overwrites the usual file, so this file is elsewhere.
 CERTIFICATES = "/certificates.pem"
 FETCHES = re.compile(r"^(.*pip install .*\n)", re.MULTILINE)
 
@@ -54,13 +54,13 @@ def test_the_commands_begin_with_packages_and_name_files_that_exist() -> None:
         assert list(ROOT.glob(path.replace("$name", "*"))), path
     syntax = subprocess.run(["sh", "-n"], input=commands.encode(), check=False)
     assert syntax.returncode == 0
-    # At most 43 lines of commands fill about a page.
+    # The commands must fit on about a page, so they may have at most 43 lines.
     assert sum(bool(line.strip()) for line in commands.splitlines()) <= 43
 
 
 @contextmanager
 def bare_debian(suite: str, root: Path) -> Iterator[None]:
-    """Fill a root folder in memory with Debian; on a disk, installing packages takes minutes."""
+    """Install Debian at this root in memory; on a disk, installing the packages takes minutes."""
     kept = ROOT / "var" / "debian" / f"{suite}.tar"  # made by an earlier test
     root.mkdir()
     with small_disk(root, megabytes=6000) as disk:
@@ -85,12 +85,12 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
 
 
 def furnish(root: Path) -> None:
-    """Add what a machine has: names, certificates, a copy of the project, and systemctl."""
+    """Add what a real machine has: host names, certificates, the repository, and systemctl."""
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
     names = f"127.0.0.1 localhost {gethostname()} murmur.example\n127.0.0.2 db.internal\n"
     (hosts := root / "etc" / "hosts").write_text(names)
     hosts.chmod(0o644)  # servers read it, and this process has the umask of Murmur
-    if certificates := os.environ.get("PIP_CERT"):  # certificates of a mirror of packages
+    if certificates := os.environ.get("PIP_CERT"):  # certificates of a package mirror
         shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
     for name, content in (
         ("usr/sbin/policy-rc.d", NO_STARTS),
@@ -123,7 +123,7 @@ def make_releases(source: Path) -> None:
 
 
 def run(root: Path, commands: str, *, isolated: bool) -> str:
-    """Run commands as root in the folder; all processes that they start end with them."""
+    """Run commands as root in a chroot; processes that are still running at the end are killed."""
     network = ["--net"] if isolated else []
     setup = (
         # Core dumps are off, as in Debian.
@@ -156,7 +156,7 @@ def run(root: Path, commands: str, *, isolated: bool) -> str:
 
 
 def read_block(number: str, *settings: str) -> str:
-    """Return a block of commands without lines that fetch, and with the settings of its reader."""
+    """Return a block of commands with its reader's settings, without lines that fetch packages."""
     section, place = map(int, number.split("."))
     commands = FETCHES.split(read_blocks(section)[place - 1])[-1]
     if settings == ("shared",):

@@ -1,4 +1,4 @@
-"""Unpadded base64url: every spelling but the canonical one is refused."""
+"""Unpadded base64url: every spelling but the canonical one is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for failed requests, which must work even if nothing else does."""
+"""Error pages for failed requests must work even if nothing else does."""
 
 from __future__ import annotations
 

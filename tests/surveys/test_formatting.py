@@ -50,7 +50,7 @@ def test_delta_is_written_as_a_power_of_ten(nanos: int, written: str) -> None:
         ("en", ["1,234,567", "−12.3", "32\N{NO-BREAK SPACE}%", "2.5 · 10⁻⁷", "a, b and c"]),
         ("de", ["1.234.567", "−12,3", "32\N{NO-BREAK SPACE}%", "2,5 · 10⁻⁷", "a, b und c"]),
         ("zh-hans", ["1234567", "−12.3", "32%", "2.5 · 10⁻⁷", "a、b和c"]),
-        # The direction mark keeps the minus sign left of its number.
+        # The direction mark keeps the minus sign to the left of its number.
         (
             "ar",
             [

@@ -18,7 +18,7 @@ SEED = 20240229
 
 
 def expect(*, k: int, threshold: int, symbol: int, draws: list[int]) -> dict[str, Any]:
-    """Follow the rule for one symbol and a list of 32-bit draws, and note how many it takes."""
+    """Follow the rule for one symbol and a list of 32-bit draws, and count the draws it uses."""
     others = [other for other in range(k) if other != symbol]
     first, rest = draws[0], draws[1:]
     usable = SCALE - SCALE % len(others)

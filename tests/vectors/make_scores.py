@@ -21,7 +21,8 @@ def expect(score: dict[str, Any], chosen: list[int]) -> int:
     for item, place in zip(score["items"], chosen, strict=True):
         value = score["options"][place]["value"]
         if item.get("reversed"):
-            # As far below the highest value as it is above the lowest.
+            # The reversed value is as far below the highest value as the original is above the
+            # lowest.
             value = ordered[-1] - (value - ordered[0])
         for _ in range(item.get("weight", 1)):
             total += value

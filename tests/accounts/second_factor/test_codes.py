@@ -27,7 +27,7 @@ from tests.support.factories import make_user
 from tests.support.second_factors import add_second_factor, app_of, code_now, wrong_code
 
 MoveOn = Callable[[float], None]
-# RFC 6238, appendix B, for SHA-1: the last six of the eight digits.
+# These are the last six of the eight digits in RFC 6238, appendix B, for SHA-1.
 VECTORS = ((59, "287082"), (1111111109, "081804"), (1234567890, "005924"), (20000000000, "353130"))
 
 

@@ -32,7 +32,7 @@ def open_survey() -> None:
 
 
 def send(request: urllib.request.Request, certificate: ssl.SSLContext) -> None:
-    """Send one report; wait when told to, as a browser does, because all come from one network."""
+    """Send one report; after a refusal (429), wait as a browser does and send the report again."""
     while True:
         try:
             assert urllib.request.urlopen(request, context=certificate).status == 201

@@ -49,7 +49,7 @@ def count_table(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[
 def test_false_claims_that_were_searched_for_are_confirmed_in_at_most_five_of_100_surveys() -> None:
     """All answers are independent, so every claim is false. The author claims the largest effects.
 
-    On the half that was searched, the same claims would almost always be confirmed.
+    On the half that was searched, some of these claims would almost always be confirmed.
     """
     generator = np.random.default_rng(20261127)
     level = simultaneous_level(0.95, shares=count_possible_claims(CLAIMS, misses=1))
@@ -60,13 +60,13 @@ def test_false_claims_that_were_searched_for_are_confirmed_in_at_most_five_of_10
         found = _search(codes[:PEOPLE])
         confirmed += any(_is_confirmed(codes[PEOPLE:], *one, level=level) for one in found)
         fooled += any(_is_confirmed(codes[:PEOPLE], *one, level=0.95) for one in found)
-    # At a rate of .05, the chance of more than 30 of 200 is 1 in 10⁷.
+    # If .05 of surveys confirm a false claim, more than 30 of 200 do so with a chance of 1 in 10⁷.
     assert confirmed <= 30
     assert fooled > 190
 
 
 def _search(codes: NDArray[np.int64]) -> list[tuple[int, int, bool]]:
-    """List the pairs that seem most related, each with the direction of its relation."""
+    """List the pairs that seem most related, each with the direction of the relation."""
     related = np.asarray(np.corrcoef(codes.T))
     pairs = np.column_stack(np.triu_indices(QUESTIONS, 1))
     strength = related[pairs[:, 0], pairs[:, 1]]
@@ -79,7 +79,7 @@ def _search(codes: NDArray[np.int64]) -> list[tuple[int, int, bool]]:
 def _is_confirmed(
     codes: NDArray[np.int64], outcome: int, group: int, is_higher: bool, *, level: float
 ) -> bool:
-    """Return whether the interval of the difference lies entirely on the claimed side."""
+    """Return whether independence is rejected and the relation has the claimed direction."""
     counts = count_table(codes[:, outcome], codes[:, group])
     (a, b), (c, d) = counts
     if (a * d > b * c) != is_higher:

@@ -1,9 +1,9 @@
 """Report tables that no true answers can explain: known values, false alarms on honest data.
 
-The chance of a false alarm is simulated, or summed over all tables, for true shares where the
-chance is greatest: everybody in one cell, or each of a few groups in one cell. Each test maximizes
-over shares that include the true ones, so tables whose ratio against the truth is small need no
-search.
+The chance of a false alarm is simulated, or summed over all tables. The true shares are those for
+which this chance is greatest: everybody is in one cell, or people are divided between a few cells.
+Each test maximizes over shares that include the true ones, so tables whose ratio against the truth
+is small need no search.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def test_after_a_fixed_end_one_look_finds_what_a_bound_for_every_look_misses() -
         ([[30, 20], [20, 30]], FINE),
         ([[400, 150], [150, 300]], FIXED),
         ([[0, 100], [100, 0]], BOTH),
-        # With fewer than 20 reports, the test that holds at every look replaces the other one.
+        # With fewer than 20 reports, the test that holds at every look replaces the test after a
+        # fixed end.
         ([[1, 9], [10, 0]], FIXED),
         ([[0, 9], [10, 0]], FINE),
     ],

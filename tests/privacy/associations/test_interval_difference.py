@@ -60,7 +60,7 @@ def test_shares_after_a_fixed_end_are_covered(
 
 
 def test_ratios_after_a_fixed_end_are_covered() -> None:
-    """Shares of those who answered, by the conditional likelihood."""
+    """The ratios are shares of those who answered, found by the conditional likelihood."""
     mechanism = RandomizedResponse.from_flips(symbols=3, flips=25)
     truths = ((0.3, 0.6, 0.1), (0.15, 0.6, 0.25))
     draw = np.random.default_rng(7)

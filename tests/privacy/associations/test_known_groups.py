@@ -176,7 +176,7 @@ def test_reports_that_no_difference_explains_are_a_contradiction() -> None:
 def profiled_statistic(
     difference: float, successes: list[int], totals: list[int], pair: list[RandomizedResponse]
 ) -> float:
-    """Likelihood-ratio statistic of a difference, by an independent search."""
+    """Compute the likelihood-ratio statistic of a difference by an independent search."""
 
     def height(first: float, second: float) -> float:
         return sum(

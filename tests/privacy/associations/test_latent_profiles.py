@@ -82,11 +82,11 @@ def test_an_end_that_the_reports_do_not_determine_is_infinite() -> None:
 
 
 def test_with_one_factor_the_intervals_are_those_of_the_whole_table() -> None:
-    """This holds even for an unbounded odds ratio: nobody in a small group may have the event."""
+    """This holds even for an unbounded odds ratio: perhaps nobody in the group has the event."""
     share, event = np.array([0.6, 0.32, 0.08]), 0.1
     truth = np.stack([share * (1 - event), share * event])
     variables = [PLAIN, CHOICE]
-    # In the last table, EM ends at a lower peak if it begins at one of its two starts.
+    # From one of its two starting points, EM ends at a lower peak in the last table.
     for table in list(surveys_of(truth, variables, people=2000, surveys=12, seed=5))[8:]:
         fit = fit_latent_logistic(counts=table, variables=variables)
         for answer, adjusted in enumerate(fit.adjusted, start=1):

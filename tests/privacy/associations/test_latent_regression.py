@@ -50,7 +50,7 @@ def test_one_yes_no_predictor_gives_the_log_odds_of_the_table(
     assert fit.coefficients == pytest.approx([log_odds[0], log_odds[1] - log_odds[0]], abs=1e-6)
     related = associate(counts=counts, variables=variables, event=1, first=1, second=0)
     assert related.log_odds_ratio.raw == pytest.approx(fit.coefficients[1], abs=1e-6)
-    # In a saturated model the observed information gives the same error as the delta method.
+    # In a saturated model, the observed information gives the same error as the delta method.
     assert related.log_odds_ratio.standard_error == pytest.approx(fit.standard_errors[1], rel=1e-6)
     assert fit.answered_share == pytest.approx(1)
     assert (fit.total, fit.cells) == (np.sum(counts), 4)
@@ -261,7 +261,8 @@ def test_a_coefficient_without_bound_is_infinite(event_share: float, other_share
     counts[1, 1] += -40 if event_share == 0 else 40
     fit = fit_latent_logistic(counts=counts, variables=[LIGHT, LIGHT])
     assert fit.coefficients[1] == (inf if event_share else -inf)
-    # The intercept is that of the other answer, and the intervals are those for the whole table.
+    # The intercept describes people with the other answer, and the intervals are those for the
+    # whole table.
     assert fit.coefficients[0] == pytest.approx(log(other_share / (1 - other_share)), abs=0.05)
     whole = associate(
         counts=counts, variables=[LIGHT, LIGHT], event=1, first=1, second=0, level=0.95

@@ -101,8 +101,8 @@ def test_centres_are_about_as_far_from_the_truth_as_the_bootstrap_says(
         spreads.append(float((found.spread**2).mean()))
     seen, said = np.sqrt(np.mean(squares)), np.sqrt(np.mean(spreads))
     print(f"{questions} questions, n = {n}: {seen:.4f}, bootstrap {said:.4f}")
-    # In 20 other samples of 25, the mean of ln of the ratio was .19, with SD .09: both ends are 5
-    # SD away.
+    # In 20 other samples of 25, the mean of ln of the ratio was .19, with SD .09, so both bounds
+    # are at least 5 SD away.
     assert 0.5 < said / seen < 2
 
 

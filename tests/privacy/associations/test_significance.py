@@ -158,8 +158,8 @@ def test_people_who_refuse_both_do_not_make_their_answers_dependent(
         ("latent_likelihood_ratio", 1)
     }
     assert sum(test.p_value <= 0.05 for test in latent) <= most_rejections(surveys)
-    # Pearson's test rejects on the same reports, because refusals depend on each other for trivial
-    # reasons.
+    # Pearson's test rejects independence on the same reports, only because people refuse both
+    # questions or neither.
     naive = sum(homogeneity_test(counts=table).p_value <= 0.05 for table in tables)
     assert naive > most_rejections(surveys, level=0.5)
 

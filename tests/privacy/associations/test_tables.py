@@ -140,12 +140,13 @@ def test_the_covariance_matches_that_of_repeated_surveys() -> None:
     assert one.shares.ravel() == pytest.approx(replicates[0], abs=1e-12)
     spread = np.cov(replicates.T)
     exact = inverse @ (np.diag(reported) - np.outer(reported, reported)) @ inverse.T / n
-    # one in a million over all 21 entries, at 5.5 standard errors of a sample covariance
+    # At 5.5 standard errors of a sample covariance, one of the 21 entries fails once in a million
+    # runs.
     variances = np.diag(exact)
     error = np.sqrt((np.outer(variances, variances) + exact**2) / surveys)
     assert (np.abs(spread - exact) < 5.5 * error).all()
     assert replicates.std(axis=0) / one.standard_errors.ravel() == pytest.approx(1, abs=0.1)
-    # likewise over the means of 6 cells, at 5.3 standard errors
+    # At 5.3 standard errors, one of the 6 means fails equally rarely.
     drift = np.abs(replicates.mean(axis=0) - truth)
     assert (drift < 5.3 * np.sqrt(variances / surveys)).all()
 

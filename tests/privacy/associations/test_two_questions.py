@@ -229,10 +229,10 @@ def test_direct_questions_give_the_odds_ratio_of_statsmodels() -> None:
 def likeliest_ends(
     counts: NDArray[np.int64], channel: NDArray[np.float64], random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the smallest and largest difference among random tables that are likely enough."""
+    """Return the smallest and largest difference among random tables in the likelihood region."""
     weights = random.dirichlet(np.full(4, 0.5), size=400_000)
     best = estimate_table(counts=counts, variables=[PLAIN, PLAIN])
-    # Half of the tables are near the estimate, because the region may be small.
+    # Half of the tables are near the estimate, because the likelihood region may be small.
     weights[::2] = best.joint_shares.ravel() + (weights[::2] - best.joint_shares.ravel()) * 0.3
     heights = np.log(weights @ channel.T) @ counts.ravel()
     kept = weights[2 * (best.log_likelihood - heights) <= LIMIT]

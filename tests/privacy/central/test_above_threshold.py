@@ -31,7 +31,7 @@ def test_at_the_least_count_the_mixture_is_twenty_times_as_likely_as_the_line() 
     assert least == [29, 52, 94, 214, 406, 595]
 
     def evidence(count: int, n: int) -> float:
-        """Divide the chance under a beta mixture of all shares by the chance at .35."""
+        """Divide the count's chance under a beta mixture of all shares by its chance at .35."""
         mixture = betabinom.logpmf(count, n, 0.5, 0.5)
         return float(np.exp(mixture - binom.logpmf(count, n, 0.35)))
 
@@ -40,7 +40,7 @@ def test_at_the_least_count_the_mixture_is_twenty_times_as_likely_as_the_line() 
 
 
 def test_one_report_moves_the_distance_by_at_most_one() -> None:
-    """Try every number of options, with seeded strengths and lines, and up to a million reports."""
+    """Try every number of options and up to a million reports, with seeded strengths and lines."""
     draw = np.random.default_rng(603).random
     for k in range(2, 65):
         mechanism = RandomizedResponse.from_flips(symbols=k, flips=int(1 + 49 * draw()))
@@ -83,8 +83,7 @@ def test_the_noticed_share_is_noticed_nine_times_in_ten() -> None:
     assert noticed_share(chance=0.9, **options | {"people": 20}, **COINS) > 1
 
 
-# Losses: the largest log ratio over all outcomes, for distances that one report changes by one
-# each.
+# A loss is the largest log ratio over all outcomes, if one report changes each distance by one.
 Chances = Callable[[Sequence[int]], dict[object, float]]
 
 
@@ -95,7 +94,7 @@ def right(distances: Sequence[int]) -> dict[object, float]:
 def enumerate_looks(
     distances: Sequence[int], *, first: float, every: float | None, stops: bool = True
 ) -> dict[object, float]:
-    """Compute the chance of every series of alerts, for any noise and with or without a stop."""
+    """Compute the chance of every series of alerts, for any noise, with or without a stop."""
     chances: dict[object, float] = {}
     waiting = discrete_laplace_probability(NOISE, scale=first)
     for row in product((False, True), repeat=len(distances)):
@@ -134,7 +133,7 @@ def test_all_looks_together_lose_no_more_than_epsilon() -> None:
 
 
 def test_variants_that_are_wrong_lose_more() -> None:
-    """Lyu, Su and Li (2017), figure 2: no noise on the looks, no stop, noise for too few alerts."""
+    """Lyu, Su and Li (2017), figure 2: variants without noise on looks, a stop, or enough noise."""
 
     def bare(distances: Sequence[int]) -> dict[object, float]:
         return enumerate_looks(distances, first=2, every=None)

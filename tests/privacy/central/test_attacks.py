@@ -60,8 +60,8 @@ def test_no_loss_is_guessing_and_certain_failure_is_certainty() -> None:
 def test_the_bound_with_delta_is_reached_by_randomized_response_that_may_fail(
     epsilon: float,
 ) -> None:
-    # With probability delta, the mechanism outputs the truth, else with probability e^eps/(1 +
-    # e^eps).
+    # With probability delta, the mechanism fails and outputs the truth; otherwise, it outputs the
+    # truth with probability e^eps/(1 + e^eps).
     delta, keep = 0.01, exp(epsilon) / (1 + exp(epsilon))
     success = delta + (1 - delta) * keep
     assert attacks.success_bound(epsilon=epsilon, delta=delta) == pytest.approx(success, abs=1e-15)
@@ -181,7 +181,8 @@ def test_too_few_exact_counts_are_not_solved() -> None:
 
 
 def test_noise_below_the_square_root_of_people_does_not_protect() -> None:
-    # Dinur and Nissim: 200 people, standard deviation 1.4 against sqrt(200) = 14.
+    # In the attack of Dinur and Nissim on 200 people, a standard deviation of 1.4 is far below
+    # sqrt(200) = 14.
     found = attacks.reconstruct(bits=invent_bits(200), groups=1000, smallest=20, scale=1, runs=20)
     assert found.right > 0.99
 

@@ -24,8 +24,8 @@ from tests.support.sampling.integer_sampler import IntegerSampler
 EPSILON = 0.5
 HALF = Fraction(1, 2)
 SEVENTH = Fraction(1, 7)
-# Neighbours for which permute-and-flip uses most of its allowed loss: with one more report of the
-# lowest point, the highest is chosen less often.
+# For these neighbouring tables, permute-and-flip uses most of its allowed loss: with one more
+# report of the lowest point, the highest point is chosen less often.
 TABLE, MORE = (2, 4, 4), (3, 4, 4)
 
 Draws = NDArray[np.int64]
@@ -43,7 +43,7 @@ def repeat(draw: Callable[[], int], runs: int = RUNS) -> Draws:
 # The bound
 
 
-# P(Z >= 0) and P(Z >= 1) for discrete Laplace noise with b = 2, times 100,000.
+# The hits are 100,000 times P(Z >= 0) and P(Z >= 1), for discrete Laplace noise with b = 2.
 def test_the_bound_of_a_known_mechanism() -> None:
     found = audited_epsilon(hits=62_246, other_hits=37_754, runs=100_000)
     assert found == pytest.approx(0.487201231, abs=5e-10)
@@ -88,7 +88,7 @@ def test_the_bound_is_above_the_true_loss_as_rarely_as_stated() -> None:
     assert 0 < above < 800
 
 
-# Correct mechanisms. Each loses nearly all that it may, so the audit would notice a larger loss.
+# Correct mechanisms. Each loses most of what it may, so the audit would notice a larger loss.
 
 
 def test_a_count_with_laplace_noise_keeps_its_promise(sampler: IntegerSampler) -> None:
@@ -137,7 +137,7 @@ def test_a_median_keeps_its_promise(sampler: IntegerSampler) -> None:
 
 
 def table_of_two(sampler: IntegerSampler, scale: Fraction) -> tuple[NDArray[np.bool_], ...]:
-    """Draw the event with a report of the first code, and with one of the second code instead."""
+    """Draw the event for a table with one report of the first code, then with one of the second."""
     event = []
     for counts in ((1, 0), (0, 1)):
         first, second = (
@@ -156,7 +156,7 @@ def test_a_table_loses_twice_as_much_if_a_report_is_replaced(sampler: IntegerSam
 
 
 def test_a_sensitivity_of_one_for_replaced_reports_is_caught(sampler: IntegerSampler) -> None:
-    """The draws are the same, but are claimed to be .5-private for replaced reports."""
+    """Draws like those above are claimed to be .5-private for replaced reports."""
     assert measure_loss(*table_of_two(sampler, Fraction(2))) > EPSILON
 
 
@@ -194,8 +194,8 @@ def float_share(count: int, steps: NDArray[np.float64], sign: float) -> NDArray[
 def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return for each share whether any uniform float gives exactly this share.
 
-    The check tries the 129 floats around the noise in question: where they lie far apart, rounding
-    cannot have moved the noise further; where they lie close together, a float always fits.
+    The check tries the 129 floats around the noise in question. Where floats lie far apart,
+    rounding cannot have moved the noise further; where they lie close together, one always fits.
     """
     noise = np.abs(shares - count / PEOPLE)
     middle = np.rint(np.exp(-noise * PEOPLE / 2) * STEPS)

@@ -65,7 +65,8 @@ def test_the_scale_meets_delta_and_no_more(
 ) -> None:
     found = analytic_gaussian_scale(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     u = sensitivity / found
-    # Balle and Wang (2018), theorem 8, as printed; its terms cancel, which the tolerance allows.
+    # Balle and Wang (2018), theorem 8, as printed. Its terms nearly cancel, which the tolerance
+    # allows for.
     upper = normal_tail(epsilon / u - u / 2)
     met = upper - exp(epsilon) * normal_tail(epsilon / u + u / 2)
     assert met == pytest.approx(delta, rel=1e-6, abs=1e-13 * upper + 1e-14)
@@ -75,7 +76,7 @@ def test_the_scale_meets_delta_and_no_more(
 
 
 def test_the_classical_rule_wastes_noise_and_then_breaks() -> None:
-    # The noise is 25 % too much at epsilon = 1, and too little from 8.79 on.
+    # The classical rule adds 25 % too much noise at epsilon = 1, and too little from 8.79 on.
     assert classical_scale(1, 1e-6) / 4.224678889 == pytest.approx(1.254, abs=1e-3)
     for epsilon, private in ((8.78, True), (8.80, False)):
         needed = analytic_gaussian_scale(epsilon=epsilon, delta=1e-6)
@@ -189,13 +190,13 @@ def test_rho_is_exact_or_rounded_up() -> None:
 def test_laplace_noise_is_chosen_up_to_eight_symbols_and_gaussian_from_nine_on() -> None:
     kinds = [choose_table_noise(symbols=s, epsilon=1, delta=1e-6).mechanism for s in range(1, 21)]
     assert kinds == ["laplace"] * 8 + ["gaussian"] * 12
-    # The classical rule would put the limit at 14 to 15.
+    # By the classical rule, Gaussian noise would be smaller only from 15 symbols on.
     variances = [(s * classical_scale(1, 1e-6) ** 2, 2 * s**2) for s in (14, 15)]
     assert [gaussian < laplace for gaussian, laplace in variances] == [False, True]
 
 
 def test_delta_is_added_to_the_chance_and_is_not_how_often_the_factor_is_exceeded() -> None:
-    """In a table of nine symbols, one more person adds one to each cell, and nine to their sum."""
+    """In a table of nine symbols, one more person adds one to nine cells, and nine to their sum."""
     noise = choose_table_noise(symbols=9, epsilon=1, delta=1e-6)
     cell = np.arange(-200, 201)
     weights = np.exp(-(cell**2) / (2 * noise.variance))
@@ -249,7 +250,7 @@ def test_gaussian_noise_keeps_its_delta_and_is_hardly_wider_than_needed(
     assert noise.variance == discrete_gaussian_variance(variance=variance)
     assert noise.variance < discrete_laplace_variance(scale=Fraction(symbols) / Fraction(epsilon))
     assert noise.rho == gaussian_rho(variance=variance, squared_sensitivity=symbols)
-    # Converting the rho of the noise would give a looser epsilon than the intended one.
+    # An epsilon converted from the rho of the noise would be larger than the intended one.
     assert (noise.epsilon, noise.delta) == (epsilon, delta)
 
 

@@ -43,7 +43,7 @@ def test_many_small_releases_have_known_sums(
     epsilons = [epsilon] * count
     assert f"{cumulative_epsilon(epsilons):.1f}" == basic
     assert f"{advanced_sum(epsilons=epsilons, delta=delta):.9f}" == advanced
-    # The conversion of Bun and Steinke (2016): rho + 2 sqrt(rho ln(1 / delta)).
+    # Bun and Steinke (2016) convert rho to rho + 2 sqrt(rho ln(1 / delta)).
     rho = count * pure_rho(epsilon)
     bun_steinke = rho + 2 * sqrt(rho * log(1 / delta))
     assert f"{bun_steinke:.9f}" == loose
@@ -91,7 +91,7 @@ def test_the_conversion_takes_the_best_order(rho: float, delta: float) -> None:
     orders = 1 + np.logspace(-4, 6, 400)
     least = min(bound_at(float(alpha), rho, delta) for alpha in orders)
     assert found <= max(least, 0) + 1e-9 * (1 + rho)
-    # The grid's steps are 6 %: its least value is close to the true minimum.
+    # The steps of the grid are 6 %, so the least value on it is close to the true minimum.
     assert found >= max(least, 0) * 0.99 - 1e-6
 
 
@@ -163,8 +163,8 @@ def test_a_group_has_a_known_delta() -> None:
 def test_a_group_bound_holds_for_the_gaussian() -> None:
     from privacy.central.calibration import discrete_gaussian_delta
 
-    # Three people in one cell change it by three: a sensitivity of 3, which is like variance / 9 at
-    # a step of 1.
+    # Three people in one cell change its count by three. A sensitivity of 3 is like a step of 1
+    # with variance / 9.
     single = discrete_gaussian_delta(variance=64, squared_sensitivity=1, epsilon=0.5)
     values = np.arange(-400, 401)
     chances = np.exp(-(values**2) / 128.0)
@@ -180,7 +180,8 @@ def test_group_delta_at_the_edges() -> None:
     assert group_delta(epsilon=1e-12, delta=1e-9, people=5) == pytest.approx(5e-9, rel=1e-9)
     large = group_delta(epsilon=1000, delta=1e-300, people=1)
     assert large == 1e-300
-    # These are on either side of the point where exp(g epsilon) no longer fits into a float.
+    # The two groups lie on either side of the point where exp(g epsilon) no longer fits into a
+    # float.
     near = [group_delta(epsilon=0.7, delta=1e-305, people=people) for people in (1000, 1001)]
     assert near[1] / near[0] == pytest.approx(exp(0.7), rel=1e-6)
     assert near[0] == pytest.approx(1e-305 * (expm1(700.0) / expm1(0.7)), rel=1e-9)

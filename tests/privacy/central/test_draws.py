@@ -1,6 +1,6 @@
-"""Draws of the integer sampler and of OpenDP against the exact probabilities.
+"""Draws of the integer sampler and of OpenDP are compared with the exact probabilities.
 
-The sampler is seeded. OpenDP cannot be seeded, so each of its tests fails by chance once in a
+The sampler is seeded. OpenDP cannot be seeded, so each test of OpenDP fails by chance once in a
 million runs.
 """
 
@@ -56,7 +56,7 @@ def counts_space(metric: Any) -> tuple[Any, Any]:
 
 
 def draw_by_opendp(scores: Sequence[int], rate: Fraction, divergence: Any) -> list[int]:
-    """Compose many choices, because separate calls take three times as long."""
+    """Draw many choices in one composition, because separate calls take three times as long."""
     space = counts_space(dp.linf_distance(T=int, monotonic=True))
     choose = dp.m.make_noisy_max(*space, divergence, scale=float(1 / rate))
     together = dp.c.make_composition([choose] * 1000)
@@ -97,7 +97,7 @@ def test_the_sampler_draws_both_choices(
     drawn = [sampler.exponential_mechanism(scores, rate) for _ in range(RUNS)]
     others = exponential_mechanism_probabilities(scores, rate=rate).tolist()
     assert chi_squared_p(drawn, among(others), most=9) > BY_CHANCE
-    # The two distributions differ too much for the test to miss.
+    # The two distributions differ so much that the test tells them apart.
     assert chi_squared_p(drawn, among(chances), most=9) < BY_CHANCE
 
 
@@ -109,7 +109,7 @@ def test_opendp_draws_discrete_laplace_noise(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(4489, 256)], ids=str)
 def test_opendp_draws_discrete_gaussian_noise(variance: Fraction) -> None:
-    """OpenDP takes the standard deviation, which a float must represent exactly."""
+    """OpenDP takes the standard deviation as a float, so the variances have exact square roots."""
     space = counts_space(dp.l2_distance(T=float))
     add_noise = dp.m.make_gaussian(*space, scale=float(np.sqrt(float(variance))))
     assert chi_squared_p(add_noise([0] * RUNS), gaussian(variance), most=200) > BY_CHANCE

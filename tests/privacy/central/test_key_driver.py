@@ -30,7 +30,7 @@ COINS, WEAK, STRONG = (
 EQUAL, UNEQUAL = (COINS, COINS), (WEAK, STRONG)
 EPSILON = Fraction(1, 2)
 Counts = tuple[int, int, int, int]  # agreement with each of two predictors, Yes, total
-# A report adds 1 to the counts to which it belongs, and always 1 to the last count.
+# A report adds 1 to the counts to which it belongs, and always to the total.
 REPORTS = [(first, second, yes, 1) for first, second, yes in product((0, 1), repeat=3)]
 
 
@@ -83,7 +83,7 @@ def general_scores(
 
 
 def test_the_scores_of_the_reference_move_both_ways_and_by_less_than_it_says() -> None:
-    """The reference states ceil(M max b / min a) + 1, with b and a from different predictors."""
+    """The reference's bound is ceil(M max b / min a) + 1, with b and a of different predictors."""
     a = [slope(COINS) * slope(one) for one in UNEQUAL]
     moves = [
         after - before
@@ -96,7 +96,7 @@ def test_the_scores_of_the_reference_move_both_ways_and_by_less_than_it_says() -
     assert (min(moves), max(moves)) == (FACTOR - largest, largest)
     stated = ceil(FACTOR * (1 + max(a)) / 2 / min(a)) + 1
     assert ceil(largest) < stated
-    # Twice the largest move amounts to 1/a + 1 people, but scores that only rise need 1/a.
+    # Twice the largest move is 1/a + 1 people; for scores that only rise, 1/a people are enough.
     assert 2 * largest == FACTOR * (1 / min(a) + 1)
 
 
@@ -135,11 +135,11 @@ def test_one_report_changes_the_chance_of_any_rule_by_at_most_e_to_the_epsilon(
 
 
 def test_the_scores_of_the_reference_at_the_monotone_rate_would_lose_more() -> None:
-    """Their sensitivity is the largest move for one report, but they move in both directions."""
+    """The scores move in both directions, so the rate for monotone scores is too high here."""
     a = slope(COINS) * slope(WEAK)
     move = FACTOR * (1 + a) / (2 * a)
     rate = selection_rate(epsilon=EPSILON, sensitivity=move, monotone=True)
-    # Our scores, which are a times as large, lead to the same choice.
+    # Our scores are a times as large and lead to the same choice.
     assert largest_loss(rate / a, UNEQUAL) > 1.5 * float(EPSILON)
 
 
@@ -160,9 +160,9 @@ def test_the_example_of_the_reference() -> None:
     assert opposite.share == pytest.approx(0.42, abs=1e-12)
 
 
-# How often the best of ten predictors is named, from the table of the reference, without noise and
-# at ε = 1, .5 and .1. The figures in the table are simulated and up to .04 too high: without noise,
-# 200,000 runs give .615, .792, .943 and .998.
+# The table of the reference states how often the best of ten predictors is named, without noise and
+# at ε = 1, .5 and .1. Its figures are simulated and up to .04 too high: without noise, 200,000 runs
+# give .615, .792, .943 and .998.
 NAMED = {
     500: (0.64, 0.62, 0.63, 0.39),
     1_000: (0.81, 0.80, 0.81, 0.69),
@@ -173,7 +173,7 @@ EXACT = {500: 0.615, 1_000: 0.792, 3_000: 0.943, 10_000: 0.998}
 
 
 def draw_counts(n: int, *, runs: int, seed: int) -> list[Counts | tuple[int, ...]]:
-    """Predictors agree with an evenly split outcome for shares of .72, .64 and, eight times, .5."""
+    """Draw counts of ten predictors, which agree with the outcome for .72, .64 or .5 of people."""
     generator = np.random.default_rng(seed)
     same = 0.25 + 0.5 * np.array([0.72, 0.64, *[0.5] * 8])
     flipped = generator.binomial(n, 0.25, size=(runs, 1))  # codes of the outcome
@@ -198,7 +198,7 @@ def test_how_often_the_right_predictor_is_named(people: int) -> None:
 
 
 def test_rules_of_all_kinds_have_one_scale() -> None:
-    """With the expected counts of 10,000 people, rules are right for .9, .1, .4, .6, .3 and .7."""
+    """The counts are those expected if rules are right for .9, .1, .4, .6, .3 and .7 of people."""
     n, outcome = 10_000, slope(WEAK)
     channels = [slope(one) for one in UNEQUAL]
     agreeing = [
@@ -250,7 +250,7 @@ def test_standard_errors_are_those_of_simulated_reports_with_noise(scale: int) -
 
 
 def test_a_rule_seldom_seems_to_beat_the_constants_where_it_does_not() -> None:
-    """At x = 1, both outcomes are equally likely, so rules gain in 2.5 % of runs by chance."""
+    """At x = 1, both outcomes are equally likely, so 2.5 % of runs show a gain by chance."""
     generator, runs, n, beats = np.random.default_rng(5), 4_000, 1_000, 0
     t = COINS.keep_probability
     channel = np.array([[t, 1 - t], [1 - t, t]])

@@ -39,7 +39,7 @@ def exact_c(mechanism: RandomizedResponse) -> Fraction:
 
 
 def channels(points: int) -> list[Fraction]:
-    """Return c of channels: declared, simple, and realistic (with and without a refusal)."""
+    """Return c of declared, simple and realistic channels, the last with and without a refusal."""
     real = [
         exact_c(RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon))
         for symbols in (points, points + 1)
@@ -95,7 +95,7 @@ def test_rounded_scores_have_the_sensitivity_that_allows_for_rounding(
 
 
 def test_rounding_alone_can_move_two_scores_further_apart_than_the_exact_sensitivity() -> None:
-    """This is why 1 is added: without it, some tables would break the promise."""
+    """One is added to the sensitivity; without it, some tables would break the promise."""
     c = exact_c(RandomizedResponse.from_epsilon(symbols=5, epsilon=0.5))
     exact = 7 * median_sensitivity(5, other_probability=c)
     moves = list_moves(partial(scaled_scores, other_probability=c, factor=7), 5)
@@ -117,7 +117,7 @@ def test_the_scores_of_a_scale_by_hand() -> None:
 def test_expected_reports_give_the_scores_of_the_true_answers_times_the_slope(
     people: list[int], refusing: int
 ) -> None:
-    """Points and one other code: k = points + 1, c = 1/(k + 1), and d is 2 c for the true code."""
+    """There are k = points + 1 codes, and c = d = 1/(k + 1): the true code has the chance 2 c."""
     symbols = len(people) + 1
     c = Fraction(1, symbols + 1)
     n, slope = sum(people) + refusing, c
@@ -160,8 +160,8 @@ def test_half_the_distance_is_the_number_who_would_have_to_answer_differently(
         assert fewest == ceil(-score / 2)
 
 
-# The table that showed that a former score was wrong: with 60 % at the lowest point and 40 % at the
-# highest, that score named a point that nobody chose.
+# The first row exposed an error in an earlier score: with 60 % at the lowest point and 40 % at the
+# highest, that score named a point that nobody had chosen.
 @pytest.mark.parametrize(
     ("truth", "least"),
     [
@@ -174,7 +174,7 @@ def test_half_the_distance_is_the_number_who_would_have_to_answer_differently(
 def test_how_often_the_true_median_of_500_people_is_published(
     truth: tuple[float, ...], least: float
 ) -> None:
-    """Each chance is at least 4.5 standard deviations of the simulation from both ends."""
+    """Each chance is at least 4.5 standard deviations of the simulation from both bounds."""
     runs, random_ = 2_000, np.random.default_rng(11)
     mechanism = RandomizedResponse.from_epsilon(symbols=5, epsilon=float(np.log(3)))
     c = exact_c(mechanism)

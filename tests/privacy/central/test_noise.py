@@ -160,8 +160,8 @@ def test_the_bound_agrees_with_opendp() -> None:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    # The accuracy that OpenDP states is a real number a with P(|Z| >= a) = alpha; ours is the next
-    # integer.
+    # OpenDP states its accuracy as a real number a with P(|Z| >= a) = alpha; our bound is a,
+    # rounded up.
     for scale in (1.0, 2.0, 4.0, 10.0, 20.0):
         accuracy = dp.discrete_laplacian_scale_to_accuracy(scale=scale, alpha=0.05)
         assert discrete_laplace_bound(scale=scale) == ceil(accuracy)
@@ -180,8 +180,8 @@ def test_extreme_scales_give_no_nonsense() -> None:
     assert discrete_gaussian_variance(variance=1e-6) == 0.0
     assert discrete_gaussian_tail([0, 1], variance=1e-320).tolist() == [1.0, 0.0]
     assert discrete_gaussian_variance(variance=1e300) == 1e300
-    # At a standard deviation of a million, the distribution is the continuous one, up to half a
-    # count.
+    # With a standard deviation of a million, the tail is that of the continuous distribution half a
+    # count earlier.
     tail = float(discrete_gaussian_tail(1_000_000, variance=10**12))
     assert tail == pytest.approx(0.317310508 + 0.5e-6 * 2 * 0.2419707, abs=1e-9)
 

@@ -116,7 +116,7 @@ def test_a_small_release_loses_what_the_formula_says(symbols: int) -> None:
     worst = np.abs(np.log(given_answer[0] / given_answer[1])).max()
     expected = reader_epsilon(mechanism=mechanism, epsilon=2 / scale)
     assert worst <= expected
-    # The bound is reached where the person's cell is full and all others are empty.
+    # With two symbols, the bound is reached where one cell is at least 1 and the other at most 0.
     if symbols == 2:
         assert worst == pytest.approx(expected, rel=1e-9)
 
@@ -167,7 +167,8 @@ def test_a_release_with_a_delta_keeps_the_formula(symbols: int, epsilon: float) 
 
 
 def test_the_general_bound_is_met_by_the_worst_channel() -> None:
-    # The report differs only with chance .4, and a release reveals it at epsilon .7.
+    # The two answers lead to different reports with a chance of only .4; a release reveals a report
+    # at epsilon .7.
     epsilon, distance = 0.7, 0.4
     shows = np.array([exp(epsilon), 1.0])
     answers = np.array([[1 - distance, distance], [1.0, 0.0]])
@@ -225,7 +226,7 @@ def test_an_exact_count_agrees_with_listing_every_pattern(people: int, local: fl
 
 
 def binomial_delta(mechanism: RandomizedResponse, others: tuple[int, int], epsilon: float) -> float:
-    """Compute delta if these numbers of others have the answers 1 and 0."""
+    """Compute delta for a crowd in which these numbers of others have the answers 1 and 0."""
     t, (ones, zeros) = mechanism.keep_probability, others
     true = binom.pmf(np.arange(ones + 1), ones, t)
     false = binom.pmf(np.arange(zeros + 1), zeros, 1 - t)

@@ -60,7 +60,8 @@ def test_the_general_bound_for_readers(distance: float, epsilon: float) -> None:
 @settings(deadline=None)
 def test_the_conversion_of_rho(rho: float, delta: float) -> None:
     found = zcdp_epsilon(rho=rho, delta=delta)
-    # The best order to fifty digits, by the same equation; any order would give a valid bound.
+    # Find the best order to fifty digits from the same equation; any order would give a valid
+    # bound.
     needed, low, high = -log(mpf(delta)), mpf(0), 1 / mpf(delta)
     for _ in range(200):
         middle = (low + high) / 2

@@ -98,7 +98,7 @@ def test_the_chances_that_each_option_is_published_as_the_leader(
 
 
 def test_permute_and_flip_names_the_leader_more_often_than_noisy_counts_do() -> None:
-    """Noisy counts have discrete Laplace noise with b = 2, and a tie goes to the first."""
+    """Noisy counts have discrete Laplace noise with b = 2; among equal ones, the first is named."""
     a, reach = exp(-1 / 2), 200
     values = np.arange(-reach, max(COUNTS) + reach)
     tail = [np.where(values > n, a ** (values - n), 0) / (1 + a) for n in COUNTS]  # P(N + Z >= v)
@@ -203,7 +203,7 @@ def test_permute_and_flip_is_never_further_from_the_best_on_average(
 def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
     options: int, top: int
 ) -> None:
-    """One report raises any of the counts by one, and its removal lowers them by one."""
+    """Adding a report raises any of the counts by one; removing it lowers these counts by one."""
     assert largest_ratio(options, (0, 1), top) == 2
 
 
@@ -211,7 +211,7 @@ def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
 def test_scores_that_may_rise_and_fall_lose_twice_as_much_at_the_same_rate(
     options: int, top: int
 ) -> None:
-    """Their rate is therefore epsilon / 2; the rate for counts would break the promise."""
+    """Scores that may fall need the rate epsilon / 2; the rate for counts breaks the promise."""
     assert largest_ratio(options, (-1, 0, 1), top) == 4
     epsilon = Fraction(7, 10)
     counts, others = (selection_rate(epsilon=epsilon, monotone=flag) for flag in (True, False))
@@ -254,7 +254,7 @@ def test_the_gap_to_the_best_exceeds_its_bound_as_rarely_as_stated(
 def test_the_bound_of_the_exponential_mechanism_is_nearly_met_by_one_best_among_many(
     monotone: bool,
 ) -> None:
-    """The bound is nearly tight: 1,000 options lie just beyond it, and one option is the best."""
+    """The bound is nearly tight if 1,000 options lie just beyond it and one option is the best."""
     bound = selection_bound(
         sensitivity=1, epsilon=1, candidates=1001, level=0.95, monotone=monotone
     )

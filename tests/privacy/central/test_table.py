@@ -140,7 +140,8 @@ def test_the_standard_error_is_that_of_simulated_tables() -> None:
         slope=d,
         noise_variance=discrete_laplace_variance(scale=scale),
     )
-    # The formula is of first order; a simulated spread has a relative error of about .0035.
+    # The formula is a first-order approximation. A simulated spread has a relative error of about
+    # .0035.
     print(f"expected {spread.total:.6f}, observed {estimates.std():.6f} in {runs} runs")
     assert estimates.std() == pytest.approx(spread.total, rel=0.025)
     assert estimates.mean() == pytest.approx(share, abs=6 * spread.total / sqrt(runs) + 1e-3)
@@ -157,7 +158,7 @@ def test_the_example_has_a_known_interval() -> None:
     assert f"{found.share[1]:.9f}" == "0.307577268"
     assert f"{found.low[1]:.9f}" == "0.247171858"
     assert f"{found.high[1]:.9f}" == "0.369428146"
-    # With two codes, their intervals are mirror images.
+    # The intervals of two codes are mirror images.
     assert found.low[0] == pytest.approx(1 - found.high[1], abs=1e-12)
     assert found.high[0] == pytest.approx(1 - found.low[1], abs=1e-12)
 
@@ -263,7 +264,7 @@ def covers(
 
 
 def lowest_allowed(runs: int) -> float:
-    """Return a limit: a true coverage of .93 is estimated below it in one of a million cells."""
+    """Return the limit below which one cell in a million estimates a true coverage of .93."""
     return 0.93 - 4.9 * sqrt(0.93 * 0.07 / runs)
 
 
@@ -309,7 +310,7 @@ def test_intervals_with_gaussian_noise_cover_the_true_share(
 
 
 def highest_allowed(runs: int) -> float:
-    """Return a limit: a true rate of .04 is estimated above it in one of a million cells."""
+    """Return the limit above which one cell in a million estimates a true rate of .04."""
     return 0.04 + 4.9 * sqrt(0.04 * 0.96 / runs)
 
 
@@ -360,8 +361,8 @@ def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
     covered = (found.low <= 0.2) & (found.high >= 0.2)
     assert empty.mean() > 0.85
     assert covered[~empty].mean() < 0.85
-    # The roots of the quadratic hardly ever cover if they are used as ends without checking its
-    # sign.
+    # If the sign of `a` is not checked, the roots of the quadratic hardly ever cover the share as
+    # ends.
     ratio, w = count[shown] / noisy[shown], variance / noisy[shown] ** 2
     a = 1 + Z_SQUARE * (1 / noisy[shown] - 2 * w)
     b = ratio + Z_SQUARE * (0.5 / noisy[shown] - w)

@@ -279,7 +279,7 @@ def test_the_same_fact_does_not_change_the_total() -> None:
 def test_a_statement_counts_the_blocks_that_one_person_can_be_drawn(
     drawn: int, total: float
 ) -> None:
-    # The blocks that reveal something about a: a and b with 1.5, c and d with 2.25, f with 8.
+    # Three blocks reveal something about a: a and b (1.5), c and d (2.25), and f (8).
     assert statement_epsilons(FACTS, drawn=drawn)["a"] == nextafter(total, inf)
     assert statement_epsilons(FACTS, drawn=drawn)["a"] <= basic_epsilon(FACTS, drawn=drawn)
 

@@ -144,8 +144,7 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     def theirs(*, symbols: int, keep: float, pessimistic: bool) -> float:
-        # The parameter of that software is the probability of a uniform draw, which may also draw
-        # the true symbol.
+        # That library takes the probability of a uniform draw, which can also be the true symbol.
         distribution = pld.from_randomized_response(
             (1 - keep) * symbols / (symbols - 1),
             symbols,

@@ -56,7 +56,7 @@ def true_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
 
 
 def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> float:
-    """Compare the counts of two symbols only, among people who draw one at random."""
+    """Compare the counts of two symbols only, if all others send each of them with chance c."""
     t, c = mechanism.keep_probability, mechanism.other_probability
     first: dict[Histogram, float] = defaultdict(float)
     second: dict[Histogram, float] = defaultdict(float)

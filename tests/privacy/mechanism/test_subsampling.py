@@ -1,4 +1,4 @@
-"""The formula of subsampling, which never gives a larger epsilon."""
+"""Subsampling follows its formula and never gives a larger epsilon."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ def test_more_refusals_need_more_people(
 
 @pytest.mark.parametrize(("asked", "flips", "symbols"), [(0.3, 10, 3), (0.7, 25, 4), (0.5, 5, 6)])
 def test_the_spread_is_that_of_simulated_surveys(asked: float, flips: int, symbols: int) -> None:
-    # The symbols are "not asked", "yes" and other answers, but only the first is ever true.
+    # The symbols are "not asked", "yes" and the other answers. Of these other answers, people have
+    # only the first.
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     truth = np.zeros(symbols)
     truth[:3] = 1 - asked, asked * 0.2, asked * 0.8
@@ -107,8 +108,8 @@ def test_the_spread_is_that_of_simulated_surveys(asked: float, flips: int, symbo
 
 
 def test_a_packed_follow_up_is_much_more_accurate_at_the_same_total() -> None:
-    # docs/methods, "Follow-ups": two questions at ln 3, 2,000 people, 30 % asked, 20 % of them
-    # yes. The codes of the packed question are no, yes-no and yes-yes.
+    # As in docs/methods, "Follow-ups", there are two questions at ln 3 and 2,000 people; 30 % are
+    # asked, and 20 % of those say yes. The codes of the packed question are no, yes-no and yes-yes.
     packed = RandomizedResponse.from_epsilon(symbols=3, epsilon=COINS.epsilon + THREE.epsilon)
     errors = [
         spread(reports) / sqrt(2000)

@@ -53,7 +53,7 @@ def test_two_options_are_as_precise_as_one_bit(share: float, flips: int) -> None
 
 
 def list_subset_variances(symbols: int, epsilon: float, share: float) -> list[float]:
-    """List the variance of one report by number of codes sent, from the channel of all lists."""
+    """List the variances of a report that sends 1, 2, ... codes, from the channel of all lists."""
     variances = []
     for sent in range(1, symbols):
         lists = np.array(list(combinations(range(symbols), sent)))

@@ -46,7 +46,8 @@ def test_two_sample_power_agrees_with_simulated_surveys() -> None:
     pooled = (first + second) / (2 * people)
     z = (second - first) / people / np.sqrt(2 * pooled * (1 - pooled) / people)
     found = float((np.abs(z) > 1.959964).mean())
-    # One in a million is 4.9 standard errors; the approximation itself is accurate to .005.
+    # A deviation of 4.9 standard errors occurs once in a million times; the approximation itself is
+    # accurate to .005.
     assert found == pytest.approx(0.8, abs=4.9 * sqrt(0.16 / surveys) + 0.005)
 
 

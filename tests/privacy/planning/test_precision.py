@@ -107,7 +107,7 @@ def test_the_number_of_people_is_the_smallest_that_suffices(
 def test_a_watched_survey_needs_a_third_more_people_if_it_expects_them() -> None:
     people = precision.people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=COINS)
     assert people == 1913
-    # The score interval at the critical value of the tenth look: (2.270 s / .05)**2.
+    # The score interval at the critical value of the tenth look needs (2.270 s / .05)**2 people.
     assert 2.2701**2 * 0.35 * 0.65 / (0.5 * 0.05) ** 2 == pytest.approx(1876, abs=0.5)
 
 

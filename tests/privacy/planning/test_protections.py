@@ -58,7 +58,8 @@ def test_people_of_the_reference() -> None:
     [(500, 0.028044, 0.042661), (1000, 0.016838, 0.030166), (5000, 0.006108, 0.013491)],
 )
 def test_shuffled_reports_of_the_reference(number: int, shuffled: float, local: float) -> None:
-    # Readers may learn ε = .5 at δ = 10⁻⁶; the comparison is with scrambling at ln 3 on the device.
+    # Shuffled reports from which readers may learn ε = .5 at δ = 10⁻⁶ are compared with scrambling
+    # at ln 3 on the device.
     assert round(error(SHUFFLED, people=number, epsilon=0.5), 6) == shuffled
     assert round(error(LOCAL, people=number), 6) == local
 
@@ -113,7 +114,7 @@ def test_the_people_are_the_fewest_that_reach_the_precision(
 
 
 def test_the_noise_of_two_answers_and_of_more() -> None:
-    """If n is public, one count gives the other; a table of three counts has sensitivity 2."""
+    """If n is public, one of two counts gives the other; a table of three has sensitivity 2."""
     for answers, sensitivity in ((2, 1), (3, 2)):
         noise = error(CENTRAL, epsilon=0.1, answers=answers) ** 2 - error(NONE) ** 2
         scale = sensitivity / 0.1

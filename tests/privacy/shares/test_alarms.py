@@ -39,7 +39,7 @@ def level_of_code(symbols: int, level: float = 0.95) -> float:
 
 
 def list_truths(symbols: int) -> list[Floats]:
-    """Return true shares: everybody has the same answer, one of three, or any answer."""
+    """Return shares for people who all give one answer, or are spread evenly over three or all."""
     truths = []
     for people in sorted({1, min(3, symbols), symbols}):
         truth = np.zeros(symbols)
@@ -54,7 +54,7 @@ TEN = [look / 10 for look in range(1, 11)]
 
 
 def test_silent_fakes_raise_the_alarm_at_a_look_almost_as_soon() -> None:
-    """Of 1,000 reports, 214 Yes contradict after a fixed end, and 210 at the tenth look."""
+    """Of 1,000 reports, 214 with Yes contradict after a fixed end, and 210 at the tenth look."""
     counts = np.arange(500)
     most = [
         int(
@@ -65,7 +65,8 @@ def test_silent_fakes_raise_the_alarm_at_a_look_almost_as_soon() -> None:
         for level in (0.99, repeated_level(0.99, times=TEN))
     ]
     assert most == [214, 210]
-    # The share of fakes that always send the other code, in place of reports with a quarter of Yes.
+    # These shares of fakes that always send the other code are enough if a quarter of the real
+    # reports are Yes.
     assert [1 - count / 250 for count in most] == pytest.approx([0.144, 0.16])
 
 
@@ -146,7 +147,7 @@ def test_after_a_fixed_end_chance_contradicts_at_most_5_of_100_questions(symbols
                 "level": level_of_code(symbols),
             }
             found = find_contradictions(**given)
-            # The guaranteed interval is empty for these counts only.
+            # The guaranteed interval is empty only for counts that are found to contradict.
             assert (found >= clopper_pearson(**given).contradiction).all()
             for truth in list_truths(symbols):
                 chance = chance_of_any([found] * symbols, c + d * truth, total)
@@ -180,7 +181,7 @@ def test_while_watched_chance_contradicts_at_most_5_of_100_questions(symbols: in
     """The sum over all codes bounds the chance for any of them, whatever the true shares are.
 
     The more people have an answer, the more reports show it. A code is therefore most often too
-    rare if nobody has the answer, and most often too frequent if everybody has.
+    rare if nobody has the answer, and most often too frequent if everybody has it.
     """
     most, codes = 0.0, 1 if symbols == 2 else symbols
     for epsilon in EPSILONS:

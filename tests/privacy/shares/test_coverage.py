@@ -36,13 +36,13 @@ def channel(epsilon: float, symbols: int = 2) -> dict[str, float]:
     return {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
 
 
-# Coverage as a reader would compute it, from every count, its interval and its probability.
+# Compute coverage as a reader would: from every count, its interval and its probability.
 
 
 def find_ends(
     name: str, total: int, *, epsilon: float, symbols: int = 2, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return both ends for every count 0..n, cut to [0, 1]; an empty set has its ends swapped."""
+    """Return both ends for each count 0..n, cut to [0, 1]; the ends of an empty set are swapped."""
     counts = np.arange(total + 1)
     c, d = channel(epsilon, symbols).values()
     reported, z = counts / total, float(norm.ppf((1 + level) / 2))
@@ -215,9 +215,10 @@ def test_inner_intervals_of_80_and_50_percent_are_as_unreliable_as_documented() 
 def least_coverage(
     method: FixedEndMethod, total: int, *, epsilon: float, symbols: int, level: float = 0.95
 ) -> float:
-    """Return the infimum over all shares, which is next to an end of an interval.
+    """Return the infimum of the coverage over all shares, which is next to an end of an interval.
 
-    Between two ends, the same counts cover the share, and their probability rises, then falls.
+    Between two neighbouring ends, the same counts cover the share; as the share grows, their
+    probability rises and then falls.
     """
     low, high = find_ends(method, total, epsilon=epsilon, symbols=symbols, level=level)
     ends = np.concatenate([low, high])

@@ -133,7 +133,7 @@ def test_standard_errors_equal_the_spread_of_replicates(k: int, flips: int) -> N
     ratio = found.shares.std(axis=0) / found.standard_errors.mean(axis=0)
     print(f"n=500 k={k} flips={flips}: replicate SD / SE {ratio}")
     assert (np.abs(ratio - 1) < 0.1).all()
-    # The estimates are unbiased, so their mean is within five of its standard errors.
+    # The estimates are unbiased, so their mean is within five standard errors of the truth.
     bias = np.abs(found.shares.mean(axis=0) - truth)
     assert (bias < 5 * found.standard_errors.mean(axis=0) / np.sqrt(20_000)).all()
 

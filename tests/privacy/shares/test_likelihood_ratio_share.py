@@ -23,10 +23,10 @@ X = float(chi2.ppf(0.95, df=1))
 
 
 def most_log_likelihood(cells: Floats, floors: Floats) -> Floats:
-    """Maximize over all shares that the mechanism can produce; cells in rows, samples in columns.
+    """Maximize the log likelihood over all reported shares that the mechanism can produce.
 
-    By Lagrange's condition, each share is either the count of its cell divided by a common number,
-    or the floor of the cell.
+    Cells are in rows, and samples in columns. By Lagrange's condition, each share is either the
+    count of its cell divided by a common number, or the floor of the cell.
     """
     low, high = np.zeros(cells.shape[1]), cells.sum(axis=0) * 1e9
     for _ in range(200):
@@ -38,7 +38,7 @@ def most_log_likelihood(cells: Floats, floors: Floats) -> Floats:
 
 
 def profile_log_likelihood(cells: Floats, floors: Floats, d: float, ratio: float) -> Floats:
-    """Maximize given this share among answers, where the derivative has a quadratic numerator."""
+    """Maximize the log likelihood given a share among answers, by solving a quadratic equation."""
     start = floors + np.array([0, 0, d])
     slope = d * np.array([ratio, 1 - ratio, -1])
     a = sum(n * slope.prod() for n in cells)
@@ -60,7 +60,7 @@ def profile_log_likelihood(cells: Floats, floors: Floats, d: float, ratio: float
 def find_by_cells(
     cells: Floats, mechanism: RandomizedResponse, answers: int, **more: Any
 ) -> ConditionalShare:
-    """Put all reports of each of the three cells on one code."""
+    """Find the share with all reports of each of the three cells on one code."""
     symbol, others, rest = (int(count) for count in cells)
     counts = [0] * mechanism.symbols
     counts[0], counts[1], counts[answers] = symbol, others, rest

@@ -29,7 +29,7 @@ COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 
 
 def list_looks(expected: int, smallest: int, *, last: int) -> list[int]:
-    """List the number of reports at each look: at least three batches, and at least a tenth new."""
+    """List the number of reports at each look: at least three batches, with a tenth or more new."""
     found, total = [], 0
     while total <= last:
         total += max(smallest, -(-expected // 10), -(-total // 9))
@@ -84,14 +84,14 @@ def test_a_value_depends_on_earlier_looks_only(steps: list[float], error: float)
     assert found[:-1] == critical_values(times[:-1], error=error)
     assert min(found) > 0
     assert float(spent_error(times[-1])) < 1
-    # The first look spends its part, and the level of the last look is at least 1 - error.
+    # The first look spends its part of the error; the level of the last is at least 1 - error.
     assert 2 * ndtr(-found[0]) == pytest.approx(error * float(spent_error(times[0])), rel=1e-6)
     level = repeated_level(1 - error, times=times)
     assert level >= 1 - error - 1e-12
 
 
 def test_small_steps_are_integrated_as_exactly() -> None:
-    """Many intermediate looks that spend almost nothing do not change a later value."""
+    """Adding many intermediate looks that spend almost nothing does not change a later value."""
     times, spent = [1.0, 2.0], [0.01, 0.01]
     fine = [1 + step / 200 for step in range(201)]
     nothing = [0.01, *[1e-16] * 199, 0.01]

@@ -19,7 +19,7 @@ Find = Callable[..., Intervals]
 def misses_at_any_look(
     find: Find, *, counts: Any, looks: Any, truth: float
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which runs (rows) miss the truth at any look; compute each pair of S and n once."""
+    """Return which runs (rows) miss the truth at any look; each pair of counts is computed once."""
     pairs, places = np.unique(counts * 10_000 + looks, return_inverse=True)
     found = find(successes=pairs // 10_000, total=pairs % 10_000, **COINS)
     missed = (truth < found.low) | (truth > found.high) | found.contradiction

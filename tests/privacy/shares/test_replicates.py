@@ -1,4 +1,4 @@
-"""Standard errors match the spread of surveys drawn from a known truth; public functions only.
+"""Standard errors of public functions match the spread of surveys drawn from a known truth.
 
 The spread of n replicates is itself accurate to 1 / sqrt(2 n), which is 3.5 % for the smallest n,
 400.
@@ -64,7 +64,7 @@ def related() -> list[NDArray[np.int64]]:
 
 @pytest.fixture(scope="module")
 def associations(related: list[NDArray[np.int64]]) -> list[Association]:
-    """Use only the first surveys: intervals are slow, and errors differ little between surveys."""
+    """Use only the first surveys, because intervals are slow and errors differ little."""
     return [
         associate(counts=counts, variables=RELATED, event=1, first=1, second=0)
         for counts in related[:20]

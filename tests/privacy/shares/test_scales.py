@@ -123,7 +123,7 @@ def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
     found = estimate_scale_mean(counts=counts, mechanism=mechanism, points=[0, 1, 2])
 
     def height(mean: float) -> float:
-        """Maximize: given this mean, only the reported share of the last point is free."""
+        """Maximize over the last point's reported share, the only one that is free for a mean."""
         reported = 3 * c + d * mean  # of the values 0, 1, 2
 
         def loss(last: float) -> float:

@@ -97,7 +97,7 @@ def test_ids_are_found_at_their_places() -> None:
 def test_the_ids_of_a_batch_are_inferred_from_the_sizes() -> None:
     generator = random.Random(8)
     ids = [generator.randbytes(32) for _ in range(100)]
-    # K = 10: 35 reports arrive, then 20 more, then the wave closes.
+    # With K = 10, 35 reports arrive, then 20 more, and the wave closes after the last 45.
     waiting = sorted(ids[:35])
     first, waiting = waiting[:25], waiting[25:]
     waiting = sorted([*waiting, *ids[35:55]])

@@ -1,4 +1,4 @@
-"""The table of people needed for claims simulates the intervals that decide the claims."""
+"""The simulation of people needed for claims confirms a claim exactly if its interval does."""
 
 from __future__ import annotations
 

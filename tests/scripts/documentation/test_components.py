@@ -59,7 +59,7 @@ def test_the_list_has_every_pinned_package_with_its_version_and_hashes_and_no_ot
 
 def test_every_installed_package_has_a_licence(packages: dict[str, dict[str, Any]]) -> None:
     unlicensed = {name for name, part in packages.items() if not part.get("licenses")}
-    # Packages that are needed only by another Python or system are not installed.
+    # Packages needed only on other Python versions or operating systems are not installed.
     assert unlicensed <= {"async-timeout", "colorama", "tzdata", "typing-extensions"}
     assert packages["typst"]["licenses"] == [{"expression": "Apache-2.0"}]
 

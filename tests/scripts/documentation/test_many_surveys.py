@@ -1,4 +1,4 @@
-"""The tables of the methods compute, for many surveys at once, what Murmur shows for one survey."""
+"""The code for the methods' tables computes for many surveys what Murmur shows for one survey."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_counts_that_are_left_out_hardly_ever_occur() -> None:
 
 
 def test_looks_are_those_of_an_open_survey() -> None:
-    # Computed by hand: 50, 100, ..., 500, then a ninth more each time: 500 + 56, 556 + 62; shown
-    # from 150 on.
+    # Computed by hand, the looks are at 50, 100, ..., 500, and then after a ninth more each time,
+    # at 500 + 56 and 556 + 62. Figures are shown from 150 on.
     assert list_looks(50, 400, last=700) == [*range(150, 501, 50), 556, 618, 687]
     assert list_looks(50, 2000, last=700) == [200, 400, 600]

@@ -67,7 +67,7 @@ def test_the_table_of_contradictions_is_what_the_code_computes() -> None:
     assert methods_looks.write_contradiction_table(found) in TEXT
 
 
-# The cells of the grid that have the lowest coverage, and their neighbours.
+# These cells of the grid have the lowest coverage, or are neighbours of those that have it.
 @pytest.mark.parametrize(
     ("design", "truth", "total", "share"),
     [
@@ -93,7 +93,7 @@ def test_means_cover_where_nearly_nobody_is_asked_and_where_all_are() -> None:
 
 
 def test_a_cell_fails_by_more_than_chance() -> None:
-    # The coverage is below .93 by 4.8 standard errors of .0040, and then by 5.2.
+    # The first coverage is 4.8 standard errors of .0040 below .93, and the second is 5.2 below.
     assert not Cell(epsilon=1.0, coverage=0.9105).fails
     assert Cell(epsilon=1.0, coverage=0.909).fails
     assert Cell(epsilon=1.0, coverage=0.9299, runs=0).fails

@@ -1,4 +1,4 @@
-"""A known vulnerability fails the check; if the database does not answer, this is only printed."""
+"""A known vulnerability fails the check, but a database that does not answer is only reported."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ LAST = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class Server(asyncio.Protocol):
-    """A server that gives these replies in turn, each in two pieces, the first after `hold` s."""
+    """A server that sends these replies in turn, each in two pieces; the first waits `hold` s."""
 
     def __init__(self, replies: Iterator[bytes], received: list[bytes], hold: float) -> None:
         self._replies, self._received, self._hold = replies, received, hold
@@ -99,7 +99,8 @@ def test_given_bodies_are_sent_once_each() -> None:
 def test_arrivals_are_a_poisson_process() -> None:
     moments = list(arrivals(rate=1000, seconds=20, seed=3))
     gaps = [later - earlier for earlier, later in pairwise(moments)]
-    # 20,000 expected with a standard deviation of √20,000 = 141; 4.9 of them are one in a million.
+    # 20,000 arrivals are expected, with a standard deviation of √20,000 = 141. A difference of 4.9
+    # standard deviations has a chance of one in a million.
     assert abs(len(moments) - 20_000) < 4.9 * 141
     # The gaps of such a process are exponential: mean and standard deviation are equal.
     assert statistics.mean(gaps) == pytest.approx(statistics.stdev(gaps), rel=0.05)
@@ -125,7 +126,7 @@ def test_refusals_and_new_connections_are_counted() -> None:
 
 
 def test_requests_that_wait_for_a_pausing_server_are_counted() -> None:
-    """A request that arrives while the only connection is busy waits; the wait is counted."""
+    """A request must wait if it arrives while the only connection is busy; the wait is counted."""
     tally, _ = run_against(CREATED, hold=0.5, connections=1, rate=200, seconds=1)
     # About 100 requests arrive in the held half second, and they wait half of it on average.
     assert tally.statuses[201] == tally.sent == len(tally.latencies)

@@ -1,4 +1,4 @@
-"""A pass is remembered only for the same content in the same surroundings."""
+"""A pass is remembered only for the same sources in the same environment."""
 
 from __future__ import annotations
 

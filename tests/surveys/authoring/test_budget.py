@@ -66,7 +66,7 @@ def assert_changes_least(before: Manifest, remedy: Remedy, limit: float) -> None
 
 
 def assert_agrees_with_cards(remedy: Remedy) -> None:
-    """Check that the margin is the widest that a card shows."""
+    """Check that the remedy states the widest margin that any card shows."""
     manifest, widest = remedy.manifest, remedy.precision
     cost = find_question_cost(manifest, widest.question)
     assert cost is not None
@@ -114,7 +114,7 @@ def test_a_remedy_of_a_random_draft_fits_and_is_undone_to_the_same_bytes(seeds: 
 
 
 def read_forms(page: str) -> list[dict[str, Any]]:
-    """Return the fields that each button of the budget sends, and the address as `to`."""
+    """Return the fields that each button of the budget sends, and the URL as `to`."""
     found = []
     for to, body in re.findall(r'<form[^>]* action="([^"]+/budget[^"]*)">(.*?)</form>', page, re.S):
         sent: dict[str, Any] = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body))

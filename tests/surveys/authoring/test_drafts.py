@@ -435,7 +435,7 @@ def test_questions_are_numbered_as_respondents_count_and_texts_among_themselves(
 
 
 def test_a_frozen_survey_keeps_its_names_and_is_numbered_as_respondents_count() -> None:
-    """Names used to count texts too, and files of such a survey keep their columns."""
+    """Question names once counted texts as well; the files of such a survey keep their columns."""
     text = ManifestQuestion(name="q1", type=QuestionType.INFORMATION, text="Read this.")
     where = ManifestQuestion(
         name="q2", type=QuestionType.DECLARED, text="Where?", options=(Option(code=0, text="Here"),)

@@ -27,7 +27,7 @@ def draft(owner: User) -> Survey:
 
 @pytest.fixture
 def source(owner: User) -> Survey:
-    """Open a survey: its second question needs the first, and its third asks for the same fact."""
+    """Open a survey: the second question depends on the first; the third asks for the same fact."""
     survey = make_survey(owner=owner, questions=["Ever ill?"])
     first = survey.questions.get()
     rule = {"name": str(first.pk), "is": [1]}

@@ -58,7 +58,7 @@ def exceeded(survey: Survey) -> list[str]:
         ({**USUAL, "questions": SIX[:5]}, []),  # 5 ln 3 = 5.493
         ({**USUAL, "questions": SIX}, ["total_epsilon"]),
         ({**USUAL, "questions": SIX, "drawn": 5}, []),
-        # With coins, the browsers' total is below the limit, and the coins' total above.
+        # The total ε for browsers is below the limit, and the total for coins is above the limit.
         ({**USUAL, "questions": SIX, "flips": 40, "coins": True}, ["total_epsilon"]),
         (EVERYTHING, ["cap", "minimum_batch", "total_epsilon"]),
     ],

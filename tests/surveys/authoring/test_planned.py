@@ -43,7 +43,7 @@ WARDS = ["North", "South", "East"]
 
 
 def make_study(**settings: Any) -> Survey:
-    """Make Q1 yes/no, Q2 one of three wards, Q3 yes/no, and a plan to compare Q1 by Q2 (South)."""
+    """Make a survey (Q1 and Q3: yes/no; Q2: a ward), with a plan to compare Q1 by Q2 (South)."""
     survey = make_survey(questions=[], **settings)
     add_question(survey=survey, text="Tired?")
     add_question(survey=survey, text="Which ward?", type=QuestionType.CHOICE, options=WARDS)

@@ -49,7 +49,7 @@ def words_for_protection(text: str) -> list[str]:
 
 
 def sentences_of(survey: Survey) -> list[str]:
-    """Return the label on all answers: its lead, its lines, and the sentence on all answers."""
+    """Return the label's lead, its lines, and its sentence about all answers together."""
     label = describe_protection(build_manifest(survey=survey, wave_number=1))
     return [label.lead, *lines(label), label.told_together]
 

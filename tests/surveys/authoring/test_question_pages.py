@@ -535,7 +535,7 @@ def test_a_draft_is_planned_by_the_question_that_needs_the_most_people(
 ) -> None:
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
-    # Seven codes of one person can differ: two of the options, and one of each other question.
+    # Seven codes of one person can differ: those of two options, and one for each other question.
     assert unescape(query) == (
         "questions=7&flips=25&figure=mean&share=50&asked=50&decided=0-0-0&closing=watched"
     )

@@ -49,7 +49,7 @@ def do(author: Client, survey: Survey, letters: str, action: str, **more: Any) -
 
 
 def undo(author: Client, survey: Survey) -> Any:
-    """Press the button that the page offers; if there is none, send an empty stamp."""
+    """Press the undo button that the page offers; if there is none, send an empty stamp."""
     form = author.get(at("questions", survey)).text.partition(at("questions_restore", survey))[2]
     found = re.search(r'name="stamp" value="(\w+)"', form.split("</form>")[0])
     return author.post(at("questions_restore", survey), {"stamp": found[1] if found else ""})

@@ -55,7 +55,7 @@ def question(survey: Survey) -> Question:
 
 
 def choose(answer: Any, **theirs: str) -> dict[str, str]:
-    """Return what the merge page sends: the typed values, or for some fields those of others."""
+    """Return what the merge page sends: the typed values, except for the fields named as theirs."""
     assert answer.status_code == 422
     assert OVERTAKEN in text_of(answer)
     shown = {one.choice: "mine" for one in answer.context["differences"]}

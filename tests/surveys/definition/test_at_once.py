@@ -1,4 +1,4 @@
-"""Two programs and a page change the same draft at once on PostgreSQL; only one succeeds."""
+"""Two programs and a page change one draft at the same time on PostgreSQL; only one succeeds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def run_at_once(url: str, acts: list[Callable[[], object]]) -> list[object]:
-    """Run all acts at the same moment, and return their results; that of a refused act is None."""
+    """Run all acts at the same moment, and return the result of each, or None if it is refused."""
     barrier = threading.Barrier(len(acts))
 
     def run(act: Callable[[], object]) -> object:

@@ -246,7 +246,7 @@ def _check_mutant(random: Random, source: dict[str, Any], owner: Any) -> str:
 @pytest.mark.django_db
 @pytest.mark.parametrize("mutants", [60, pytest.param(300, marks=pytest.mark.long)])
 def test_server_and_schema_agree_on_mutants(mutants: int) -> None:
-    """The server refuses all that the schema refuses; what it accepts can be shown and frozen."""
+    """The server rejects all that the schema rejects; accepted drafts can be shown and frozen."""
     random, owner = Random(40), make_user()
     sources: list[Any] = [
         json.loads(json.dumps(build_definition(make_random_draft(Random(seed), owner=owner))))

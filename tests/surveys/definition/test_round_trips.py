@@ -29,7 +29,7 @@ def _freeze(survey: Survey, *, like: Survey) -> tuple[bytes, dict[str, str]]:
 
 
 def _check_round_trip(seed: int, stored: Survey) -> set[str]:
-    """Create a random draft again from its definition, and replace a stored draft by it."""
+    """Create a random draft again from its definition, and replace a stored draft with it."""
     user = make_user()
     draft = make_random_draft(Random(seed), owner=user)
     content = export_definition(draft)

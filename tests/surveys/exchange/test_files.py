@@ -1,4 +1,4 @@
-"""Real files are odd, and some are traps."""
+"""Real files are odd (encodings, hidden sheets, formulas), and some are attacks on the reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rows of XLSForms and REDCap dictionaries become."""
+"""The questions that rows of XLSForms and REDCap dictionaries become."""
 
 from __future__ import annotations
 

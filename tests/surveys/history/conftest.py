@@ -1,4 +1,4 @@
-"""Both databases, empty but migrated."""
+"""New databases in SQLite and PostgreSQL, migrated but empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NewDatabase = Callable[[], AbstractContextManager[None]]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> NewDatabase:
-    """Connect to another empty database each time it is called."""
+    """Return a function that connects to a new, empty database each time it is called."""
     made = iter(range(100))
 
     def connect() -> AbstractContextManager[None]:

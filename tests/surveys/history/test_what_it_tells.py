@@ -1,4 +1,4 @@
-"""A linker for people's actions: they stay the same while reports arrive at other moments.
+"""A linker for people's actions, which stay the same while reports arrive at different times.
 
 The linker reads the history, accounts, tokens, sessions and mails as the database stores them, in
 physical order and with hidden columns, like an intruder who also knows when every person acted. The
@@ -93,7 +93,7 @@ def read_stored() -> Iterator[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT *, {hidden} FROM surveys_history")
         rows = cursor.fetchall()
-        # All rows of that day have one transaction number, so it dates none of them.
+        # All rows of that day have one transaction number, so the number dates none of them.
         day = {row[-1] for row in rows if str(row[2]) == f"{MIDNIGHT:%Y-%m-%d}"}
         assert len(day) == 1
         yield from ((*map(str, row[:-1]), row[-1] in day) for row in rows)
@@ -115,7 +115,7 @@ def read_stored() -> Iterator[tuple[object, ...]]:
 def live_days(
     new_database: Callable[[], AbstractContextManager[None]], *, leaky: bool = False
 ) -> list[list[tuple[object, ...]]]:
-    """Return what databases contain after the same day, with the cap at each of these hours."""
+    """Return what databases contain after the same day, with the cap reached in each of HOURS."""
     stored = []
     for hour in HOURS:
         with new_database():

@@ -40,7 +40,7 @@ def texts(count: int, rule: Any) -> list[ManifestQuestion]:
     ("questions", "expected"),
     [
         ([yes_no(), yes_no()], (2, 2)),
-        # The example that revealed the error: ten texts after Yes.
+        # This example revealed the error: ten texts follow a Yes.
         ([yes_no(), *texts(10, YES), *[yes_no()] * 4], (5, 15)),
         ([yes_no(), yes_no(YES), yes_no(NO)], (2, 2)),
         ([yes_no(refusal=True), yes_no(YES), yes_no(NO)], (1, 2)),

@@ -64,7 +64,7 @@ def _weigh(chances: list[float], likelihoods: tuple[float, ...]) -> float:
     return sum(chance * one for chance, one in zip(chances, likelihoods, strict=True))
 
 
-# The reader's ε for k = 2 and ln 3; a replaced report has twice the cap as ε.
+# The figures are the reader's ε for k = 2 and ln 3. The ε of a replaced report is twice the cap.
 @pytest.mark.parametrize(
     ("cap", "reader"), [(25, 0.246154088), (50, 0.470614920), (100, 0.801983163)]
 )

@@ -66,7 +66,7 @@ def _code(question: ManifestQuestion, total: int) -> int:
 
 
 def test_random_manifests_break_no_promise() -> None:
-    """Both codes have one block, one fact, one draw and the sum of ε, in 300 manifests."""
+    """In 300 manifests, both codes share a block, a fact and a draw, and their ε are added up."""
     random = Random(80)
     for _ in range(300):
         manifest = draw_manifest(random)

@@ -44,7 +44,7 @@ def test_who_asks_and_who_helps_is_frozen(db: None) -> None:
     assert serialize_manifest(parse_manifest(content)) == content
     assert parse_manifest(content) == manifest_of(survey)
     copied = copy_survey(survey=survey)
-    # The approval was for the other study.
+    # The approval was given for the other study, so it is not copied.
     assert {name: getattr(copied, name) for name in CARE} == {**CARE, "approval": ""}
     assert copied.may_decline
 

@@ -1,4 +1,4 @@
-"""How many other surveys of the author ask the same, as respondents' pages state it."""
+"""How many other surveys of the author ask the same question, as respondents' pages state it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text for strangers is made once, at the launch, and never twice at the same time."""
+"""Text that strangers request is made once, at the launch, and never twice at the same time."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def survey(owner: User) -> Survey:
 
 
 def send(client: Client, survey: Survey, role: Role = Role.EDITOR, address: str = ADDRESS) -> str:
-    """Invite on the page, let the worker send the mail, and return the address in its link."""
+    """Invite a person on the page, let the worker send the mail, and return the URL in the mail."""
     sent = {"address": address, "role": role.value}
     assert client.post(at("people", survey), sent).status_code == 302
     return receive()

@@ -58,7 +58,7 @@ def test_the_better_it_is_known_who_was_asked_the_fewer_people_are_needed() -> N
         needed_by(two, make(), make(name="q2")),
     ]
     assert needed == sorted(set(needed))
-    # If several questions decide, the plan ignores them.
+    # If several questions decide who is asked, the plan ignores them.
     assert needed[-1] == 5901
 
 
@@ -126,7 +126,7 @@ def test_a_rule_that_holds_for_every_code_says_nothing() -> None:
     ids=lambda question: f"{question.type}-{question.k}-{question.gate_k}",
 )
 def test_the_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQuestion) -> None:
-    """The spread of 4,000 drawn surveys is MARGIN / 1.96, to 10 %."""
+    """The spread of 4,000 drawn surveys is within 10 % of MARGIN / 1.96."""
     parent = make()
     people, generator = needed_by(question, parent), np.random.default_rng(5)
     asked = ASKED if question.rule is not None else 1.0

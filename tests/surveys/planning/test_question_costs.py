@@ -83,7 +83,7 @@ def test_a_rule_says_what_it_ties_together() -> None:
 
 
 def test_both_parts_of_a_follow_up_have_their_cost() -> None:
-    """The spread of 4,000 drawn surveys is MARGIN / 1.96 for each part, to 10 %."""
+    """For each part, the spread of 4,000 drawn surveys is within 10 % of MARGIN / 1.96."""
     question, generator = make("follow_up", options=3), np.random.default_rng(7)
     cost = find_question_cost(make_manifest(question, cap=5000), question)
     assert cost is not None

@@ -115,7 +115,7 @@ def test_scores_of_many_surveys_are_those_of_one() -> None:
 
 
 def test_a_table_with_these_people_is_right_in_9_of_10_surveys() -> None:
-    """Drawn with the noise of a real table, b = 1; z = 4.9 occurs once in a million."""
+    """Surveys are drawn with the noise of a real table, b = 1; z = 4.9 occurs once in a million."""
     people, runs = list_release_lines(25)[0].people, 20_000
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=25)
     generator = np.random.default_rng(5)

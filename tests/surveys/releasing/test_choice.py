@@ -1,4 +1,4 @@
-"""Possible requests, and noise that depends on the request and the manifest alone."""
+"""Test which requests are possible, and that noise depends only on the request and manifest."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_table_has_as_much_noise_as_its_symbols_together_take() -> None:
     """One report is in one cell of each symbol, so Δ₁ is the number of symbols, and b = Δ₁/ε."""
     manifest, texts = describe_every_type()
     name = {text: key for key, text in texts.items()}
-    # A gate and two items.
+    # This question has a gate and two items.
     assert count_most_symbols(manifest, [name["several"]]) == 3
     chosen = (name["Yes or no?"], name["several"], name["declared"])
     plan = plan_release(ask(*chosen, epsilon=30), manifest, delta_nanos_left=0)

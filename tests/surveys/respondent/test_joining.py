@@ -1,4 +1,4 @@
-"""The scripts that browsers load follow exactly from the modules; otherwise they are refused."""
+"""Browsers load exactly the code of the modules; code that joining would change is rejected."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
 @pytest.mark.parametrize(
     ("page", "other"),
     [
-        # The code would change its meaning in one file.
+        # In one file, the code would have another meaning.
         (f"{USE_A}const b = a;\n", f"const b = 2;\n{A}"),
         (f"{USE_A}console.log(b, a);\n", f"const b = 2;\n{A}"),
         (f"{USE_A}const f = (b) => b + a;\n", f"const b = 2;\n{A}"),

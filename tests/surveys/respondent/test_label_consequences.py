@@ -1,4 +1,4 @@
-"""The lines before the first question: each answers a question correctly for every survey."""
+"""The label's lines before the first question: in every survey, what they say must be true."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.support.label import (
 
 def test_the_picture_counts_the_least_of_all_questions() -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
-    # t = 75 / 175, so each of the four others has 100 (1 - t) / 4 = 14.28 of 100.
+    # t = 75 / 175, so each of the four other codes is sent 100 (1 - t) / 4 = 14.28 times in 100.
     mixed = describe(make("yes_no"), make("choice", options=options))
     assert lines(mixed) == [NO, NOBODY, OPENED]
     assert mixed.picture is not None
@@ -58,7 +58,8 @@ def test_the_weakest_question_decides_and_is_named() -> None:
     ]
     assert lines(describe(weak, weak))[0] == MOSTLY
     parent, child = make("yes_no"), make("yes_no", rule=RULE)
-    # With two codes about the first answer: 3² / (1 + 3²); if all are related, 3³ / (1 + 3³).
+    # Two codes about the first answer give 3² / (1 + 3²); if all answers are related, three codes
+    # give 3³ / (1 + 3³).
     assert lines(describe(parent, child, strong)) == [
         f"{SEE} Partly: “Driven?”. They could make a fair guess.",
         f"{PROVE} Partly. 97 of 100 guesses can be right.",
@@ -113,15 +114,15 @@ def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question(
         [level] = {one.level for one in told[:2]}
         asked = [one for one in manifest.questions if one.is_scrambled]
         largest = max(manifest.statement_epsilon(one) for one in asked)
-        # One code has 2.00 at 12 flips, and 2.45 at 8 flips; from 4.6 on, a guess is right 99 times
-        # in 100.
+        # One code has ε = 2.00 at 12 flips, and ε = 2.45 at 8 flips. From ε = 4.6 on, a guess is
+        # right 99 times in 100.
         assert (level == "no") == (largest <= 2.0 and manifest.drawn_epsilon < 4.6)
         assert (level == "mostly") == (largest > 2.45)
         # The words under the questions agree with the lines.
         words = {group.strength for group in label.groups}
         assert ("hardly" in words) == (level == "mostly")
         assert "light" not in words or level != "no"
-        # The picture has no more people in orange than send the same code.
+        # The picture shows no more people in orange than would send the same code.
         if label.picture and label.picture.same:
             shares = [(1 - one.mechanism.threshold / 2**32) / (one.k - 1) for one in asked]
             assert label.picture.same <= 10 * min(shares) + 1e-6

@@ -72,7 +72,7 @@ def test_each_type_has_its_own_sentence(question: ManifestQuestion, sentence: st
 @pytest.mark.parametrize("flips", [1, 3, 5, 9, 12, 24, 25, 40, 49])
 @pytest.mark.parametrize("refusal", [False, True])
 def test_no_number_promises_more_than_what_runs(kind: str, flips: int, refusal: bool) -> None:
-    """With every answer, every code is sent at least as often as the sentence says."""
+    """Whatever the answer is, every code is sent at least as often as the sentence says."""
     question = make(kind, flips=flips, refusal=refusal)
     [odds] = all_odds(label(question))
     kept = 100 * question.mechanism.threshold / 2**32
@@ -204,7 +204,7 @@ def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
 
 
 def test_a_number_is_never_called_the_true_answer() -> None:
-    """The code only tells to which end the number was rounded."""
+    """The code only shows to which end the number was rounded."""
     described = label(make("number", flips=8))
     [odds] = all_odds(described)
     assert odds.sentence.endswith("by chance. Then 92 of 100 codes stay as they are.")

@@ -42,7 +42,7 @@ def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
             1,
             "Up to 3 pages, about 1 minute",
         ),
-        # Two rows on one page, or one row and the other question.
+        # Respondents get two rows on one page, or one row and the other question.
         (
             [make("yes_no"), make("yes_no", together=True), make("yes_no")],
             2,

@@ -26,8 +26,8 @@ from scripts.translations.catalogs import (
 from scripts.translations.checks import find_problems
 from tests.support.label import FORBIDDEN as ENGLISH
 
-# What tests/surveys/respondent/test_label.py forbids in English, for the same reason: people take
-# these words for a threat, a trick or a formula.
+# These words are forbidden for the same reason as the English words in
+# tests/surveys/respondent/test_label.py: people take them for a threat, a trick or a formula.
 FORBIDDEN = {
     "es": r"anónim|\bm[ie]+nt(?:ir|e|es|ira|iras|iendo|ió)\b|respuestas? falsas?|\bfals[oa]s?\b"
     r"|\bruidos?\b|épsilon|ε",
@@ -38,7 +38,7 @@ FORBIDDEN = {
     "zh_Hans": r"匿名|谎|虚假|假|噪声|噪音|乱码|ε",
 }
 
-# For each thing, respondents read one word: device, code, delete, 25 of 100, open until.
+# Respondents always read the same word for a thing: device, code, delete, 25 of 100, open until.
 OTHER_WORDS = re.compile(r"phone|computer|\breport|\beras|\bodds\b|\bpoints?\b|\bUTC\b")
 
 # The English page of results uses the words of researchers; its translations use the label's.

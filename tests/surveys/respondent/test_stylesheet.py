@@ -1,4 +1,4 @@
-"""The served stylesheet is the written one without comments; otherwise it is refused."""
+"""The served stylesheet is the source without comments; unsupported CSS is rejected."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ OUR_POLICY = PAGE["Content-Security-Policy"]
 
 
 def find_path(where: str) -> str:
-    """Return the address of the file with this name; return any other text unchanged."""
+    """Return the URL of the file with this name; return any other text unchanged."""
     return client_files()[where].url if where in client_files() else where
 
 
@@ -59,7 +59,7 @@ def server(change: Change = as_it_is) -> httpx.MockTransport:
         status, headers, content = reply_to(path, request.headers.get("accept-language", ""))
         headers = {**headers, **headers_for(request.url.path)}
         sent = change(path, httpx.Response(status, headers=headers, content=content))
-        # The body has not been read yet, as with a network.
+        # The body has not been read yet, as in a reply from a network.
         stream = httpx.ByteStream(sent.content)
         return httpx.Response(sent.status_code, headers=sent.headers, stream=stream)
 
@@ -495,7 +495,7 @@ def test_a_manifest_that_names_something_impossible_is_refused(key: str) -> None
 
 
 def send_instead(content: bytes) -> Change:
-    """Replace the manifest by another."""
+    """Replace the manifest with this content."""
 
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if not path.startswith("/m/"):

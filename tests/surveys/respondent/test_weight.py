@@ -99,7 +99,7 @@ def test_who_asks_and_why_takes_at_most_220_bytes_of_a_visit(language: str) -> N
 
 @pytest.mark.parametrize("language", HAPPENED)
 def test_eight_questions_of_all_types_take_at_most_24_kilobytes(language: str) -> None:
-    """The survey has rules, refusals, an age to confirm, and all that care for people adds."""
+    """The survey has rules, refusals, an age to confirm, consent, contacts, help and quick exit."""
     wave = make_branching_survey(
         language=language,
         organization="St Anna hospitals",

@@ -30,7 +30,7 @@ def channel_of(
 
 
 def follow_up(flips: int = 25, *, refusal: bool = False) -> tuple[Floats, Mask, Mask]:
-    """Make a child (no, yes, perhaps refused, not asked) that is asked if the parent is yes."""
+    """Make a child (no, yes, maybe refused, not asked) that is asked after a yes to the parent."""
     asked = 3 if refusal else 2
     possible = [(0, asked), *((1, code) for code in range(asked))]
     mechanisms = [RandomizedResponse.from_flips(symbols=k, flips=flips) for k in (2, asked + 1)]
@@ -39,7 +39,7 @@ def follow_up(flips: int = 25, *, refusal: bool = False) -> tuple[Floats, Mask, 
 
 
 def either_parent() -> tuple[Floats, Mask, Mask]:
-    """Make a child that is asked if one of two parents is yes: three pairs of event and other."""
+    """Make a child that is asked after a yes to either of two parents or to both."""
     possible = [(0, 0, 2), *((*one, code) for one in ((0, 1), (1, 0), (1, 1)) for code in (0, 1))]
     mechanisms = [RandomizedResponse.from_flips(symbols=k, flips=25) for k in (2, 2, 3)]
     codes = np.array([cell[-1] for cell in possible])
@@ -47,7 +47,7 @@ def either_parent() -> tuple[Floats, Mask, Mask]:
 
 
 def least_error(design: tuple[Floats, Mask, Mask], truth: ArrayLike) -> float:
-    """Return the smallest standard error from one report, by Fisher's information."""
+    """Return the smallest possible standard error of one report, from Fisher's information."""
     channel, event, counted = design
     shares = np.asarray(truth)
     # The first share is one minus all others.

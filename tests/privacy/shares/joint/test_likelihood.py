@@ -74,7 +74,8 @@ def test_the_ends_are_those_of_a_search_over_all_likely_shares(
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_ends_are_where_the_best_likelihood_has_fallen_enough(seed: int) -> None:
-    # By definition, without a search: the likelihood on a fine grid of the share of people asked.
+    # By definition, without a search: for each share, maximize the likelihood over a fine grid of
+    # shares of people asked.
     cells = draw(follow_up(), [0.4, 0.35, 0.25], 1500, seed=seed)
     found = joint_share(cells=cells)
     asked = np.linspace(0.2, 1.0, 8001)
@@ -98,7 +99,7 @@ def test_the_ends_are_where_the_best_likelihood_has_fallen_enough(seed: int) -> 
 def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
     level: float, errors: float, seed: int
 ) -> None:
-    """The event is yes in one of two declared groups; at 1, the other could not have reported."""
+    """The event is a yes in one of two declared groups; at 1, the other group could not report."""
     generator = np.random.default_rng(seed)
     said_yes = generator.random(240) < 0.5
     codes = said_yes ^ (generator.random(240) < errors)
@@ -111,7 +112,7 @@ def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
         ),
         level=level,
     )
-    # By definition: the likelihood on a fine grid of the share of the group, for each fraction.
+    # By definition: for each share, maximize the likelihood over a fine grid of group sizes.
     group = np.linspace(0, 1, 20_003)[1:-1]
 
     def best(share: float) -> float:
@@ -129,7 +130,8 @@ def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
 
 
 def test_routing_makes_a_follow_up_more_precise() -> None:
-    # For 2,000 people, 30 in 100 of whom are asked, with each question at ln 3, .070 becomes .0585.
+    # With 2,000 people, of whom 30 in 100 are asked, and each question at ln 3, the standard error
+    # falls from .070 to .0585.
     cells = expect(follow_up(), [0.7, 0.24, 0.06], 2000)
     found = joint_share(cells=cells)
     assert found.share == pytest.approx(0.2, abs=1e-5)

@@ -49,7 +49,7 @@ def author(client: Client, survey: Survey) -> Client:
 
 
 def save(author: Client, survey: Survey, **changes: object) -> str:
-    """Save each page with one of these settings, or that on privacy; return the last page."""
+    """Save each page that has one of these settings, or the privacy page; return the last page."""
     fields = {page: set(list_setting_names(page)) for page in SettingsPage}
     pages = [page for page in SettingsPage if fields[page] & changes.keys()]
     typed, text = {**USUAL, **changes}, ""
@@ -261,7 +261,8 @@ def test_a_question_starts_from_the_survey_and_may_differ(author: Client, survey
     page = author.get(path).text
     assert is_ticked(page, "refusal")
     assert "3 codes: 2 answers and “prefer not to say”" in page  # the cost includes the refusal
-    # An offered follow-up was computed without a refusal, as its link says.
+    # The cost of an offered follow-up does not include a refusal, so its link leaves that box
+    # unticked.
     assert not is_ticked(author.get(f"{path}&refusal=").text, "refusal")
     author.post(path, {"text": "With?", "flips": 25, "refusal": "on"})
     author.post(path, {"text": "Without?", "flips": 25})

@@ -1,4 +1,4 @@
-"""The button is pressed twice at the same moment, on PostgreSQL."""
+"""The button that creates pasted questions is pressed twice at the same moment, on PostgreSQL."""
 
 from __future__ import annotations
 

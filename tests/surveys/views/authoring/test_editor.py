@@ -61,7 +61,7 @@ def test_a_new_question_is_added_once_however_often_it_is_sent(
     assert (other["pk"], other["outcome"]) == (first["pk"], "overtaken")
     assert "Three, in another tab?" in other["page"]
     assert survey.questions.get(pk=first["pk"]).text == "Three?"
-    # An invalid key counts as none.
+    # An invalid key counts as no key.
     for _ in range(2):
         assert send(author, new(survey), text="Four?", draft_key="\0" * 50)["outcome"] == "saved"
     assert survey.questions.filter(draft_key="").count() == 4
