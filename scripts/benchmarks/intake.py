@@ -1,4 +1,4 @@
-"""How many reports per second the intake accepts, compared with a plain view and the limit.
+"""How many reports per second the intake accepts, compared with a plain view and an upper limit.
 
 One run measures both SQLite and PostgreSQL. On each, the driver alone inserts rows, and a plain
 REST view runs at full load. The product's own web processes run at full load and with reports at
@@ -124,7 +124,7 @@ def measure(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_generator(extent: Extent) -> None:
-    """Measure the load generator with a server that only answers."""
+    """Measure the load generator against a server that does nothing but answer."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     nothing = [sys.executable, "-m", "scripts.load.command", "--answer", str(port)]

@@ -101,7 +101,7 @@ def one_total() -> float:
 
 
 def declinable_total() -> float:
-    """Return the same variance with a third code for declining, although no one truly declines."""
+    """Return the variance of the rounded total with a code for declining, which no one does."""
     mechanism, share = strength(3), ITEM_MEAN / HIGHEST
     reported = mechanism.channel() @ [1 - share, share, 0]
     # The delta method for high / (low + high).

@@ -1,9 +1,9 @@
 """The cost of a stranger's request to every route, for the largest survey that forms allow.
 
-First, the benchmark requests every route in this process, without an account, while the survey is
-open and after it has closed, and measures this process's CPU time and memory. Before that, visits
-to a smaller survey load templates and modules. Then eight clients repeat the most expensive request
-to a real web process, while a respondent's page and the intake are timed.
+First, visits to a smaller survey load templates and modules. Then the benchmark requests every
+route in this process, without an account, while the survey is open and after it has closed, and
+measures this process's CPU time and memory. Finally, eight clients repeat the most expensive
+request to a real web process, while a respondent's page and the intake are timed.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ QUESTIONS = 10
 KS = [2] * QUESTIONS
 LARGEST_BATCH, MINIMUM = 65_536, 50
 LIMIT_SECONDS = 900.0
-# Only these server settings are changed; the others are the defaults.
+# Only these server settings are changed; all others keep their defaults.
 POSTGRESQL = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
 # With these limits, nothing is shown, so no charts are rendered: the cost of charts does not depend
 # on the reports.
@@ -225,7 +225,7 @@ def seal_once(bench: Bench, generator: np.random.Generator, *, reports: int) -> 
 def store_batches(
     bench: Bench, generator: np.random.Generator, *, reports: int
 ) -> list[tuple[int, int, int]]:
-    """Write batches as sealing packs them; return (wave, newest batch, reports) for each wave.
+    """Write batches in sealing's layout; return (wave, newest batch, reports) for each wave.
 
     The batches are random words in the layout of `pack_reports`, whose sorting would take minutes.
     """

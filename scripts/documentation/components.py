@@ -67,7 +67,7 @@ def list_components() -> dict[str, Any]:
 
 
 def _read_pins(path: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield name, version and hashes of each package of a list."""
+    """Yield the name, version and hashes of each package in a list."""
     for block in re.split(r"\n(?=[\w.-]+==)", path.read_text("utf-8")):
         if pinned := _PIN.match(block):
             yield pinned[1], pinned[2], _HASH.findall(block)
@@ -93,7 +93,7 @@ def _describe(name: str, version: str, hashes: list[str], found: Distribution | 
             }
         ],
     }
-    if found is None:  # only a different Python or system needs it
+    if found is None:  # only another Python version or operating system needs it
         return described
     if licence := _find_licence(found):
         described["licenses"] = licence

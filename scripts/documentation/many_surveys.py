@@ -66,7 +66,7 @@ def _move(values: Floats, step: Floats) -> Floats:
 
 
 def joint_statistic(counts: Floats, channel: Floats, ratio: Floats | float) -> Floats:
-    """Return twice the log-likelihood's drop if the first cell is this share of the first two."""
+    """Return twice the log-likelihood's drop if the first cell has this share of the first two."""
     part = np.broadcast_to(np.asarray(ratio, dtype=np.float64), (len(counts),))[:, None, None]
     together = part * channel[None, :, :1] + (1 - part) * channel[None, :, 1:2]
     others = np.broadcast_to(channel[None, :, 2:], (len(counts), *channel[:, 2:].shape))
@@ -92,8 +92,9 @@ def relaxed_keeps(
 def _fall(counts: Floats, residuals: Floats) -> Floats:
     """Return the drop in the reported shares' log-likelihood if the residuals have mean 0.
 
-    By duality, this is the maximum of sum N ln(1 + x h) over all x that keep 1 + x h positive for
-    every cell, including those that no one reported.
+    By duality, this is the maximum of the sum of N ln(1 + x h) over the cells, where N are the
+    counts and h the residuals. The maximum is over all x that keep 1 + x h positive in every cell,
+    even in cells that no one reported.
     """
     low = np.full(len(counts), -1 / residuals.max())
     high = np.full(len(counts), -1 / residuals.min())

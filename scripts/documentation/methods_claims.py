@@ -88,7 +88,7 @@ def _likelihood(counts: NDArray[np.int64], size: int, reported: Floats) -> Float
 
 
 def find_people(is_enough: Callable[[int], bool]) -> int:
-    """Find the first sufficient number of people, in steps of a fiftieth."""
+    """Find the first sufficient number of people, in steps of 2 %."""
     low, high = 0, int(np.log(LARGEST / 400) / np.log(STEP))
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""The tables of docs/methods about open surveys: how often a look misses or contradicts.
+"""Computes tables for docs/methods on open surveys: missed truths and contradicted questions.
 
 For a single count, the sums over all paths are exact; ratios are simulated with a fixed seed.
 """

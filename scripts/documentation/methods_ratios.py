@@ -1,4 +1,4 @@
-"""The tables of docs/methods about ratios after a frozen end: coverage of shares and means.
+"""Computes the tables in docs/methods on ratios after a frozen end: coverage of shares and means.
 
 For three cells of counts, the sums are exact. Everything else is simulated with fixed seeds, so
 every run gives the same tables.
@@ -61,7 +61,7 @@ class Cell:
 
     @property
     def fails(self) -> bool:
-        """Return whether coverage is further below .93 than chance puts it once in a million."""
+        """Return whether coverage is so far below .93 that chance explains it once in a million."""
         if not self.runs:
             return self.coverage < LEAST
         return bool(binom.cdf(round(self.coverage * self.runs), self.runs, LEAST) < ALMOST_NEVER)
@@ -132,7 +132,7 @@ def _floor(share: float) -> str:
 
 
 def cover_answerers(generator: np.random.Generator) -> Iterator[Cell]:  # noqa: ARG001
-    """Cover a share among people who answer a refusable question, by exact sums."""
+    """Compute the coverage of a share among people who answer a refusable question, exactly."""
     for epsilon, answers, total, answering, share in _grid(ANSWERS):
         design = refusable(answers=answers, epsilon=epsilon)
         truth = [answering * share, answering * (1 - share), 1 - answering]
@@ -174,7 +174,7 @@ def cover_item(generator: np.random.Generator) -> Iterator[Cell]:
 
 
 def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[Cell]:
-    """Cover a mean among people who answered, for distributions of five shapes."""
+    """Simulate the coverage of a mean among people who answered, for five distributions."""
     make = scale_follow_up if is_routed else refusable_scale
     for (epsilon, _), points, total, asked in product(EPSILONS, POINTS, TOTALS, ASKED):
         if not relaxed_likelihood_covers(total=total, mechanisms=[any_of(epsilon)], at_looks=False):
@@ -196,7 +196,7 @@ def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[C
 
 
 def cover_random_cells(generator: np.random.Generator) -> list[Cell]:
-    """Cover shares of all kinds in random cells that use the likelihood."""
+    """Simulate the coverage of shares of all kinds in random cells that use the likelihood."""
     cells: list[Cell] = []
     while len(cells) < RANDOM_CELLS:
         cells += _cover_random_cell(generator)

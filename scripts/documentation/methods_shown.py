@@ -1,8 +1,8 @@
-"""The table of docs/methods about coverage of the figures that are shown.
+"""Computes the table in docs/methods on the coverage of the figures that are shown.
 
 A figure is shown if its design and the estimated number of people who answer make it precise
-enough. Because this number is estimated, the table checks that shown figures cover as well as all
-figures.
+enough. Because this number is estimated, the table checks that the intervals of shown figures cover
+as well as those of all figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of docs/methods about exact coverage, watching and regression.
+"""Computes the tables in docs/methods on exact coverage, peeking (watching) and regression.
 
 Coverage is exact and the simulations are seeded, so every run gives the same tables.
 """

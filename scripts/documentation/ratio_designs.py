@@ -55,26 +55,26 @@ def join(*questions: tuple[Floats, Sequence[int]]) -> Floats:
 
 
 def refusable(*, answers: int, epsilon: float) -> Design:
-    """Return a question alone: the answer, the other answers, "prefers not to say"."""
+    """Return a question alone. Combinations: the answer, the others, "prefers not to say"."""
     return describe(gather(sizes=[1, answers - 1, 1], epsilon=epsilon), asked=3, epsilon=epsilon)
 
 
 def follow_up(*, answers: int, epsilon: float) -> Design:
-    """Return a question asked if the parent is Yes: the answer, the other answers, "not asked"."""
+    """Return a question asked after Yes. Combinations: the answer, the others, "not asked"."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1, answers - 1, 1], epsilon=epsilon)
     return describe(join((parent, [0, 0, 1]), (child, [0, 1, 2])), asked=2, epsilon=epsilon)
 
 
 def refusable_follow_up(*, answers: int, epsilon: float) -> Design:
-    """Return a refusable follow-up: answer, other answers, "prefers not to say", "not asked"."""
+    """Return a refusable follow-up: the answer, the others, "prefers not to say", "not asked"."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1, answers - 1, 1, 1], epsilon=epsilon)
     return describe(join((parent, [0, 0, 0, 1]), (child, [0, 1, 2, 3])), asked=3, epsilon=epsilon)
 
 
 def after_two(*, answers: int, epsilon: float) -> Design:
-    """Return a question asked after Yes to two others: answer, others, Yes-No, No-Yes, No-No."""
+    """Return a question asked after two Yes: the answer, the others, Yes-No, No-Yes, No-No."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1, answers - 1, 1], epsilon=epsilon)
     both = (parent, [0, 0, 0, 1, 1]), (parent, [0, 0, 1, 0, 1])
@@ -89,7 +89,7 @@ def gated_item(*, epsilon: float) -> Design:
 
 
 def scale_follow_up(*, points: int, epsilon: float) -> Design:
-    """Return a scale that is asked if the parent is Yes: each point, "not asked"."""
+    """Return a scale asked after Yes to its parent. Combinations: each point, and "not asked"."""
     parent = gather(sizes=[1, 1], epsilon=epsilon)
     child = gather(sizes=[1] * (points + 1), epsilon=epsilon)
     true = list(range(points + 1))
@@ -99,7 +99,7 @@ def scale_follow_up(*, points: int, epsilon: float) -> Design:
 
 
 def refusable_scale(*, points: int, epsilon: float) -> Design:
-    """Return a scale alone: each point, "prefers not to say"."""
+    """Return a scale alone. Combinations: each point, and "prefers not to say"."""
     return describe(
         gather(sizes=[1] * (points + 1), epsilon=epsilon), asked=points + 1, epsilon=epsilon
     )

@@ -1,4 +1,4 @@
-"""Queries a public database for known vulnerabilities in pinned packages; for `scripts/check`.
+"""Queries a public database for known vulnerabilities in pinned packages. `scripts/check` runs it.
 
 It fails only if it finds any. If it cannot reach the database, it only says so, because a check
 that needs the network must not stop people who work offline.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scripts.stack.stack import ROOT
 
-# This list contains the packages of the other lists.
+# This requirements file includes the packages of all others.
 LIST = ROOT / "requirements-dev.txt"
 USAGE_ERROR = 2
 
@@ -24,7 +24,7 @@ def audit(packages: Path = LIST, *, options: Sequence[str] = ()) -> int:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off"),
-            # The list contains every package with its hashes, so nothing is downloaded.
+            # The file contains every package with its hashes, so nothing is downloaded.
             *("--disable-pip", "--require-hashes", "--requirement", str(packages)),
             *options,
         ],

@@ -173,7 +173,7 @@ class Stack:
         folder = self.var / f"redis-{name}"
         folder.mkdir(parents=True, exist_ok=True)
         # Neither server writes to disk: the broker's file would show when batches were sealed, and
-        # the limiter's would keep addresses. An earlier release left a file of the broker's
+        # the limiter's would keep addresses. An earlier version left a file of the broker's
         # messages.
         (folder / "appendonly.aof").unlink(missing_ok=True)
         configuration = (

@@ -403,7 +403,7 @@ def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
     cases, expected = [], []
     for _ in range(300):
         drawn = [replace(one, rule=None) for one in draw_manifest(rng).questions]
-        # Some neighbours could be rows, and others only look as if they could.
+        # Some neighbouring questions can be rows of one page; others only look as if they could.
         copies = [one for one in drawn for _ in range(rng.randint(1, 10))]
         questions = [
             replace(one, name=f"q{number}", together=rng.random() < 0.8)
@@ -415,7 +415,7 @@ def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
 
 
 def cut(grid: list[ManifestQuestion]) -> list[list[str]]:
-    """List the names on each page: rows are spread evenly, and longer pages are not last."""
+    """List the names on each page: rows are spread evenly, and no page is shorter than the last."""
     count = -(-len(grid) // MOST_ROWS)
     ends = [-(-len(grid) * i // count) for i in range(count + 1)]
     return [[one.name for one in grid[start:end]] for start, end in pairwise(ends)]

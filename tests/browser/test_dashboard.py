@@ -95,7 +95,7 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
 def test_every_row_of_a_block_has_the_same_axis(
     chromium: Browser, live: LiveApplication, behind_a_rule: Survey
 ) -> None:
-    """This also holds under a question of 1,000 characters and beside an option of 300."""
+    """Neither a question of 1,000 characters nor an option of 300 moves an axis."""
     context = make_context(chromium, live, behind_a_rule)
     page = Reader(context.new_page(), live).open(behind_a_rule)
     page.locator(".block-question").first.evaluate("text => text.textContent = 'Why? '.repeat(200)")

@@ -45,7 +45,7 @@ class Edit:
             self.page.get_by_role("button", name=self.button).evaluate(press)
 
     def is_told(self) -> bool:
-        """Wait for the reply; if the words were not saved, the page still has them."""
+        """Wait for the reply; return whether the person was told and can still see the words."""
         told = self.page.get_by_text(self.told)
         if self.button:
             # Do not wait for a message: another tab of the same browser may show it.
@@ -161,7 +161,7 @@ def _save_again(told: list[Edit], survey: Survey) -> None:
     for edit in told:
         if edit.button:
             edit.save()
-            if edit.is_told():  # the person of the other edit, who was also told the first time
+            if edit.is_told():  # another edit was saved meanwhile
                 edit.save()
                 assert not edit.is_told()
         else:
@@ -195,7 +195,7 @@ def test_two_people_save_the_same_pages(chromium: Browser, live: LiveApplication
     survey.refresh_from_db()
     assert survey.title == "Title of 1"
     assert survey.translations.get().texts == {"Title of 1": "Title of 1"}
-    # The browser itself reports that forms were refused.
+    # Chromium logs replies that refuse a form.
     reader.messages = [said for said in reader.messages if "status of 422" not in said]
     reader.assert_nothing_went_wrong()
     ours.close()

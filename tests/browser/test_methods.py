@@ -1,4 +1,4 @@
-"""Links to methods open a section in place, also by keyboard, or lead to it without scripts."""
+"""Links to methods open a section in place, even by keyboard; without scripts, they lead to it."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def expect_texts(page: Page, survey: Survey, *texts: str) -> None:
 
 
 def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
-    """Press the mouse on a handle, and move it to the top of the list, or to its right."""
+    """Drag a handle to the top of the list and, if `x` is given, sideways to `x`; keep it held."""
     handle.hover(position={"x": 5, "y": 5})  # tries again if the list is refreshed meanwhile
     page.mouse.down()
     box, place = handle.bounding_box(), page.locator("#question-list").bounding_box()
@@ -216,7 +216,7 @@ def test_another_type_alone_is_saved_with_the_next_act(
         page.get_by_role("link", name="Change the type").click()
         page.get_by_role("link", name=name, exact=True).click()
         expect_state(page, "Not saved yet.")
-        if end == "Reload":  # the options are still there after a slip
+        if end == "Reload":  # an accidental reload keeps the options
             page.reload()
             expect(page.get_by_label("Options, one per line")).to_have_value("A\nB")
     page.get_by_text(leave).click()

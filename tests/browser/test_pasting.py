@@ -35,7 +35,7 @@ def make_rows(count: int) -> str:
 
 
 def look(page: Page, step: str, folder: Path) -> None:
-    """Check the page wide and narrow, and take a picture of each."""
+    """Check the page in a wide and a narrow window, and take a picture of both."""
     for size in (DESK, PHONE):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         name = f"paste-{step}-{size['width']}.png"

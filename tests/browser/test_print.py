@@ -25,7 +25,7 @@ OPTIONS = [
     "Somebody else whom I met at work",
     "A patient, or somebody who visited a patient",
 ]
-# These boxes follow one another, and none may lie over another.
+# These boxes follow one another, and none may cover another.
 BOXES = ".panel > *, .block, .block > *, h1"
 OVERLAPS = """(selector) => {
     const boxes = [...document.querySelectorAll(selector)].filter((box) => box.offsetHeight);
@@ -88,7 +88,7 @@ def count_pages(pdf: bytes) -> int:
 
 
 def lay_out(page: Page, paper: str) -> None:
-    """Lay the page out as on paper, as one endless sheet."""
+    """Lay the page out as for printing, but on one endless sheet."""
     width, height = (round(side * PIXELS_PER_MM) for side in PAPERS[paper])
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(media="print")
@@ -105,7 +105,7 @@ def test_a_long_survey_prints_completely_and_on_few_pages(
     assert height / PAPERS[paper][1] <= pages <= height / PAPERS[paper][1] * 1.25 + 1
     check_sheet(page, paper)
     assert page.evaluate(STUCK % (PAPERS[paper][1] * PIXELS_PER_MM * 0.7)) == []
-    # Every question has its heading, every row its numbers, and closed parts leave no trace.
+    # Every question has its heading, every row its numbers, and closed parts are not printed.
     expect(page.locator("article.block h3:visible")).to_have_count(10)
     rows = page.locator(".block-row")
     assert rows.count() > 30

@@ -112,7 +112,7 @@ def swap(original: str, mutant: str) -> str:
 
 
 def p_value(page: Page, *, k: int, symbol: int, n: int) -> float:
-    """Return the chance that the production source gives counts at least this far from expected."""
+    """Return the chance of counts at least this far from those that the channel predicts."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     arguments = {"k": k, "threshold": mechanism.threshold, "symbol": symbol, "n": n}
     observed = np.array(page.evaluate(COUNT, arguments))
@@ -128,7 +128,7 @@ def test_every_vector_agrees(load: Load) -> None:
 
 @pytest.mark.parametrize(("k", "symbol"), [(2, 1), pytest.param(5, 0, marks=pytest.mark.long)])
 def test_ten_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> None:
-    """Each code is as frequent as its probability; one run in a million raises a false alarm."""
+    """Codes are as frequent as their probabilities say; one run in a million fails by chance."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     page, n = load(SOURCE), 10_000_000
     page.evaluate(DRAW_AHEAD)
@@ -275,7 +275,7 @@ def test_every_set_of_blocks_is_equally_likely(load: Load) -> None:
         ),
         # signed 32-bit arithmetic
         ("u < threshold", "(u | 0) < (threshold | 0)"),
-        # the truth
+        # the true code in every report
         ("const kept = Number(u < threshold);", "const kept = 1;"),
     ],
 )
@@ -286,7 +286,7 @@ def test_a_mutant_does_not_pass_the_vectors(load: Load, original: str, mutant: s
 @pytest.mark.parametrize(
     "source",
     [
-        "Math.floor(Math.random() * 2 ** 31)",  # never above half
+        "Math.floor(Math.random() * 2 ** 31)",  # never in the upper half
         "crypto.getRandomValues(new Uint16Array(1))[0] * 65536 * 0.99",
     ],
 )

@@ -76,7 +76,7 @@ def test_the_page_computes_what_the_vectors_say(page: Page) -> None:
 
 @pytest.mark.parametrize("sets", [2_000, pytest.param(125_000, marks=pytest.mark.long)])
 def test_the_page_and_python_compute_the_same_scores(page: Page, sets: int) -> None:
-    """Try eight random scales, and with --long, a million sets of answers in all."""
+    """Try eight random scales; with --long, try a million sets of answers in all."""
     random = Random(20261128)
     for seed in range(8):
         output = random.choice(list(Output))
@@ -132,7 +132,7 @@ def test_a_manifest_whose_range_contradicts_its_items_is_refused(page: Page) -> 
 
 
 def test_items_without_answers_are_not_counted(page: Page) -> None:
-    """A total of fewer items would be a wrong answer, so there is no total."""
+    """A total of fewer or more items would be wrong, so there is no total."""
     for chosen in ([0] * 8, [0] * 10):
         with pytest.raises(Exception, match="whole number"):
             page.evaluate(COUNT, [{"question": describe(TOTAL), "chosen": [chosen]}])

@@ -1,4 +1,4 @@
-"""Every page of a survey in Chromium: its head, no sideways scrolling, no faults by axe."""
+"""Every page of a survey in Chromium: its header, no sideways scrolling, no axe violations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUB_PAGES = {
         ("share", "overview"),
         ("close", "overview"),
         ("languages", "settings"),
-        ("launch", "overview"),  # refused, and says why
+        ("launch", "overview"),  # the page refuses and says why
     ],
     "closed": [
         ("results/coins", "results"),

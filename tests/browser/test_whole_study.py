@@ -197,7 +197,7 @@ def study_press(page: Page, name: str) -> None:
 
 
 def send_the_others(world: World) -> None:
-    """Send the reports of all other people, until the survey closes at its number of people."""
+    """Send the reports of all other people; the last one reaches the cap and closes the survey."""
     manifest, generator = world.manifest(), random.Random(20261123)
     [(content,)] = world.query("SELECT manifest FROM surveys_wave")
     groups = [Group(share=1, answers={})]
@@ -290,7 +290,7 @@ def take_data(study: Study) -> None:
 
 
 def fetch(client: httpx.Client, address: str) -> bytes:
-    """Request a file until the worker has made it."""
+    """Request a file repeatedly until the worker has made it."""
     for _ in range(120):
         reply = client.get(address, timeout=30)
         if reply.status_code != 202:

@@ -1,4 +1,4 @@
-"""A process dies at any moment of a transaction; uncommitted changes are undone."""
+"""Simulates a process that dies at a statement or commit; uncommitted changes are rolled back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def watching_commits(*, kill: str = "") -> Iterator[list[str]]:
 
 @contextmanager
 def killed(moment: Moment) -> Iterator[list[str]]:
-    """Die at a statement or around the commit; yield a list of how it ended, empty if unharmed."""
+    """Die at a statement or around the commit; the yielded list says if changes were committed."""
     ended: list[str] = []
     kill = moment if isinstance(moment, str) else ""
     striking = failing_at(moment, Killed()) if isinstance(moment, int) else nullcontext()

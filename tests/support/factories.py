@@ -1,4 +1,4 @@
-"""Simple factories for the objects that tests start from; each takes only what matters."""
+"""Simple factories for the objects that tests start from; each takes only what a test needs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_survey(
     planned: Sequence[ReleaseRequest] = (),
     **settings: Any,
 ) -> Survey:
-    """Make a draft; a draft with protected figures gets the closing date that it needs."""
+    """Make a draft; if its figures are protected, set the closing date that it needs."""
     if settings.get("publication") == Publication.PROTECTED and closes_at is None:
         closes_at = timezone.now() + timedelta(days=30)
     survey = Survey.objects.create_owned(

@@ -35,7 +35,7 @@ def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
 
 
 def divide(wave: Wave, *, people: int = 600) -> Wave:
-    """Let people answer an open wave as above, close it and process it."""
+    """Let people answer an open wave, then close it and process it."""
     send_people(wave, people=people)
     return end(wave)
 
@@ -85,7 +85,7 @@ def list_differences() -> list[str]:
 
 
 def rewrite(batches: list[Batch], *, shift: int) -> None:
-    """Replace every code of these batches with another, including declared ones; keep the rest."""
+    """Shift every code in these batches, even declared ones; adjust hashes, counts and tables."""
     for batch in batches:
         manifest = batch.wave.description
         columns = Columns.of(manifest)

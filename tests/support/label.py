@@ -106,7 +106,7 @@ KINDS = ("yes_no", "choice", "scale", "several", "number", "follow_up", *Output.
 
 
 def draw_manifest(random: Random) -> Manifest:
-    """Draw a survey of up to 15 questions with rules, equal facts, subsets and plain answers."""
+    """Draw a survey of up to 15 questions with rules, shared facts, subsets and plain answers."""
     strongest = random.choice((5, 12, 25))
     questions: list[ManifestQuestion] = []
     for number in range(1, random.randint(1, 15) + 1):

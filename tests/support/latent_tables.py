@@ -51,7 +51,7 @@ def two_by_two() -> TableEstimates:
 def true_table(
     coefficients: ArrayLike, *, sizes: list[int], weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return shares of outcome by predictors, with an indicator for each answer in the model."""
+    """Return true shares of outcome by predictors; the model has an indicator for each answer."""
     columns = [
         [1.0]
         + [

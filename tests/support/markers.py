@@ -32,7 +32,7 @@ _running: list[pytest.Item] = []
 
 
 class MarkerMissing(BaseException):
-    """Not an Exception: code that expects a server to fail must not swallow it."""
+    """No subclass of Exception, so that code that expects a server to fail does not swallow it."""
 
 
 def add_markers(item: pytest.Item) -> None:

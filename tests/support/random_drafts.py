@@ -124,7 +124,7 @@ def _add_question(random: Random, survey: Survey, number: int) -> None:
         content["rule"] = _draw_rule(random, earlier, depth=2)
     try:
         add_question(survey=survey, **content)
-    except BrokenRules:  # always or never asked
+    except BrokenRules:  # the rule holds always or never
         add_question(survey=survey, **content | {"rule": None})
 
 
@@ -149,7 +149,7 @@ def _draw_rule(random: Random, earlier: list[Question], *, depth: int) -> Rule |
         inner = _draw_rule(random, earlier, depth=depth - 1)
         return inner and {"not": inner}
     if shape != "leaf":
-        # Using the same word twice in a row would give one longer list.
+        # Two nested lists with the same word would become one longer list.
         parts = [_draw_rule(random, earlier, depth=0) for _ in range(random.randint(2, 3))]
         return {shape: parts} if all(parts) else None
     if not earlier:

@@ -8,10 +8,10 @@ from typing import Any
 
 
 def text_of(response: Any) -> str:
-    """Return the words of a page, with each run of white space, even non-breaking, as one space."""
+    """Return the text of a page, with each run of white space, even non-breaking, as one space."""
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def words_of(response: Any) -> str:
-    """Return the same words, with “&amp;” and the like replaced by their characters."""
+    """Return the same text, with “&amp;” and the like replaced by their characters."""
     return html.unescape(text_of(response))

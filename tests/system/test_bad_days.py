@@ -120,7 +120,7 @@ def test_a_full_disk_gives_503_and_loses_nothing(
 
 
 def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(on_sqlite: Place) -> None:
-    """As with a quota, nothing else fails, and a write to the log file can stop halfway."""
+    """As with a quota, nothing else fails, and a write to the write-ahead log can stop halfway."""
     target = on_sqlite.target
     web = target.stack.processes["web"].pid
     (log,) = (target.stack.var / "disk").glob("*-wal")
@@ -203,7 +203,7 @@ def test_one_report_sent_many_times_at_once_counts_once(
             return [reply.status_code for reply in await asyncio.gather(*posts)]
 
     statuses = Counter(asyncio.run(send_all()))
-    # The first report was recorded; its copies are recognized, and the other content is refused.
+    # The first report was recorded; its copies are recognized, and other content is refused.
     assert statuses == {201: 1, 200: 31, 409: 32}
     assert target.world.tally() == replace(
         before, acknowledged=before.acknowledged + 1, raw=before.raw + 1

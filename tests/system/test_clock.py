@@ -1,4 +1,4 @@
-"""A clock that is set back two hours: beat, worker and web process go on by the new time."""
+"""A clock that is set back two hours: beat, worker and web process go on with the new time."""
 
 from __future__ import annotations
 

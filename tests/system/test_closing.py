@@ -20,7 +20,7 @@ from surveys.lifecycle.services import close_wave
 wave = Wave.objects.get(manifest_hash=bytes.fromhex({manifest!r}))
 close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
 """
-# Waits between closing and its commit until the file exists.
+# Closes the wave, and does not commit until the file exists.
 CLOSE_AND_WAIT = """
 import time
 from pathlib import Path

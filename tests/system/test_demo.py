@@ -26,7 +26,7 @@ YES = {"affair": 2053, "unhappy": 1440, "religious": 3078, "children": 3952}  # 
 def test_the_demo_works_from_the_first_report_to_the_csv(world: World) -> None:
     demo = world.start_demo()
     while demo.poll() is None:
-        world.wait_for(lambda _: True)  # every tally holds acknowledged = raw + sealed
+        world.wait_for(lambda _: True)  # every tally checks that acknowledged = raw + sealed
     printed, _ = demo.communicate()
     assert demo.returncode == 0, printed
 

@@ -57,7 +57,7 @@ def assert_the_releases_are_drawn_once(world: World) -> None:
 
 
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check all intervals at 99.99 %, and that most of them exclude something."""
+    """Check that 99.99 % intervals contain the true values, and that most are not [0, 1]."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimating, "LEVEL", 0.9999)
     truth, snapshot = compute_truth(manifest, people), world.final_snapshot()

@@ -170,8 +170,8 @@ def test_one_id_sent_to_both_machines_at_once_counts_once(machines: Machines) ->
         return Counter(outcomes)
 
     outcomes = asyncio.run(race_all())
-    # If both have the same content, one is recorded and the other is recognized. If they differ,
-    # one is refused.
+    # If both reports with an id have the same content, one is recorded and the other is recognized.
+    # If they differ, one is refused.
     assert outcomes == {(200, 201): 50, (201, 409): 50}
     assert machines.spent(wave) == set(ids)
 
@@ -184,7 +184,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
     assert len(set(rows)) == len(rows)
 
     def send(some: list[bytes]) -> None:
-        """Send half to each machine at the same time."""
+        """Send half of the reports to each machine at the same time."""
         with ThreadPoolExecutor(2) as pool:
             shares = [
                 pool.submit(
@@ -200,7 +200,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
             for share in shares:
                 share.result()
 
-    # Each worker on its own seals what both machines accepted; one beat is enough.
+    # Either worker alone seals the reports that both machines accepted. One beat is enough.
     machines.second.kill("beat")
     for number, (alive, dead) in enumerate((("first", "second"), ("second", "first"))):
         stack = getattr(machines, dead)
@@ -261,7 +261,7 @@ def test_closing_succeeds_while_both_machines_are_fully_loaded(machines: Machine
         tally: Tally = sending.result(timeout=60)
     print(f"closed after {seconds:.2f} s; {dict(tally.statuses)}, {dict(tally.failures)}")
     assert seconds < 5
-    # Some reports came before the closing and some after; no report had another outcome.
+    # Reports were either acknowledged before the closing or refused after it.
     assert set(tally.statuses) == {201, 410}
     assert not tally.failures
     assert min(tally.statuses.values()) > 1000

@@ -92,7 +92,7 @@ def draw_reports(count: int, *, first: int = 0) -> list[bytes]:
 
 
 def put(world: World, wave: int, reports: Sequence[bytes]) -> None:
-    """Store reports as the intake does: each spent id and raw report in one transaction."""
+    """Store reports as the intake does: spent ids and raw reports in one transaction."""
     ids = [secrets.token_bytes(32) for _ in reports]
     spent = [(report_id, wave) for report_id in ids]
     raw = [(report_id, wave, report) for report_id, report in zip(ids, reports, strict=True)]
@@ -169,7 +169,7 @@ def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: Worl
     world.stack.manage("shell", "-v", "0", "-c", LOOK)
     assert ask(world) == (200, {"status": "ok"})
     wait_for(lambda: ask(world, "?late=503")[0] == 503, seconds=240)
-    # Reports can be accepted: the load balancer keeps this process.
+    # This process can still accept reports, so the load balancer keeps it.
     assert ask(world) == (200, {"status": "late"})
     assert sealed(world) == 0
 
@@ -242,7 +242,7 @@ def verify_until_done(world: World, *, total: int) -> int:
 
 @pytest.fixture
 def twin(postgres: Postgres, tmp_path: Path) -> Iterator[World]:
-    """Run two of each process on a PostgreSQL that soon cuts off idle lock holders."""
+    """Run two of each process on a PostgreSQL that soon ends idle transactions."""
     url = postgres.create_database() + "?options=-c%20idle_in_transaction_session_timeout%3D5s"
     stack = Stack(
         var=tmp_path,
@@ -307,7 +307,7 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
 
 def find_sealer(gate: psycopg.Connection[tuple[Any, ...]]) -> str:
     """Return the state of the server process that last inserted a batch, or "" if none did."""
-    gate.execute("SELECT pg_stat_clear_snapshot()")  # inside a transaction the view does not change
+    gate.execute("SELECT pg_stat_clear_snapshot()")  # otherwise, the view would not change
     row = gate.execute(
         "SELECT CASE WHEN wait_event_type = 'Lock' THEN 'waits' ELSE state END "
         "FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' "

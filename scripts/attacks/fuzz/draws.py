@@ -66,10 +66,10 @@ class Case:
     """Bytes to send, and the correct outcomes."""
 
     request: bytes
-    # The reports that must be stored if the reply is 201, and those that must never be stored.
+    # The ids of reports that are stored if the reply is 201, and perhaps if there is no reply.
     allowed: tuple[bytes, ...] = ()
     expected: frozenset[int] = REFUSED
-    # Another request can follow on the same connection; the next reply belongs to it.
+    # The server knows where the request ends, so another can follow on the same connection.
     framed: bool = False
     # The request is incomplete: the server waits for more, so the fuzzer does not wait for a reply.
     silent: bool = False
@@ -99,7 +99,7 @@ class Draw:
         return Request(body=write(self.sent()) if body is None else body)
 
     def with_body(self, body: bytes) -> Case:
-        """Return a request in which only the body can be invalid; by chance, it may be valid."""
+        """Return a request in which only the body can be invalid; a body may be valid by chance."""
         report_id = self.survey.wants(body)
         if report_id is not None:
             return Case(bytes(self.request(body)), (report_id,), TAKEN, framed=True)

@@ -98,7 +98,7 @@ class Findings:
 
 
 class Wire:
-    """One connection, opened when needed. It understands only the HTTP of the replies."""
+    """One connection, opened when needed. It understands only as much HTTP as replies need."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)

@@ -149,7 +149,7 @@ class Model:
 
     @staticmethod
     def _refusal(sent: Sent, wave: ModelWave, *, now: datetime) -> set[int]:
-        """Return the statuses with which a new report may be refused; none if it is accepted."""
+        """Return the statuses with which a new report may be refused, if any."""
         fits = len(sent.symbols) == wave.questions and max(sent.symbols) <= 1
         misfit = set() if fits else {422}
         if wave.ending or wave.is_past(now):

@@ -165,7 +165,7 @@ def noise(draw: Draw) -> Case:
 
 
 def known_with_other_symbols(draw: Draw) -> Case:
-    """Change a recorded report's symbols; expect 409, and expect that the recorded report stays."""
+    """Change a recorded report's symbols; expect 409 and no change to the recorded report."""
     body = bytearray(draw.rng.choice(draw.known))
     body[-3] = b"BA"[body[-3] == ord("B")]
     return draw.refused(draw.request(bytes(body)), 409, framed=True)

@@ -81,7 +81,7 @@ def doubled_header(draw: Draw) -> Case:
 
 
 def from_our_own_page(draw: Draw) -> Case:
-    """Send headers that browsers add; as the other control, they must not do any harm."""
+    """Send headers that browsers add. This is the second control: they must do no harm."""
     request = draw.request().having(
         (b"Origin", b"http://localhost"),
         (b"Sec-Fetch-Site", b"same-origin"),

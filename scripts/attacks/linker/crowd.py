@@ -39,7 +39,7 @@ class Person:
 @dataclass
 class Crowd:
     people: list[Person]
-    # In order of acknowledgement, which the linker tries to find.
+    # Sorted by time of acknowledgement, the order that the linker tries to recover.
     acknowledged: list[Person] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
 

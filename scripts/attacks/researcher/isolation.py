@@ -175,10 +175,10 @@ def attack_live(
 
 
 def attack_after_the_close(minimum_batch: int, *, fakes: int, people: int) -> Outcome:
-    """Mark the fakes around each person, and look for their neighbours in the file.
+    """Surround each person with marked fakes, and look for the rows next to the marks in the file.
 
-    The marks come last in their batch. If the file has one batch after another, the row before each
-    mark is the person's.
+    The marks come last in their batch. If the file lists one batch after another, the row before
+    each mark belongs to the person whom the fakes surround.
     """
     words = f"after the close, {fakes} marked fakes for each person"
     outcome = Outcome(attack=words, minimum_batch=minimum_batch, people=people)
@@ -207,7 +207,7 @@ def attack_after_the_close(minimum_batch: int, *, fakes: int, people: int) -> Ou
 
 
 def _mark(number: int, *, design: Design) -> bytes:
-    """Write a number into the last codes, after enough codes of 1 to sort it behind most people."""
+    """Write a number into the last codes; the 1s before it sort the mark behind most people."""
     bits = 8
     return bytes([1] * (design.questions - bits)) + bytes(
         number >> bit & 1 for bit in reversed(range(bits))

@@ -22,7 +22,7 @@ _networks = itertools.count(1)
 
 
 class There:
-    """The attacker waits until everything has been sealed and decided."""
+    """A survey on running servers; the attacker waits until everything is sealed and decided."""
 
     def __init__(self, design: Design, *, world: World, client: httpx.Client) -> None:
         settings = {

@@ -202,7 +202,7 @@ def _toss(codes: bytes, design: Design) -> bytes:
 
 
 def _draw_other(design: Design, generator: random.Random, *, than: bytes) -> bytes:
-    """Draw someone who shares some of the person's groups or the block, but not everything."""
+    """Draw someone whose groups or blocks are not all the same as the person's."""
     width = len(design.groups)
     while True:
         codes = draw_codes(design, generator=generator)

@@ -74,7 +74,7 @@ def run_naive_celery(*, var: Path, database_url: str) -> Caught:
     broker = redis.Redis.from_url(world.stack.redis_url)
 
     def look(query: Query, crowd: Crowd) -> str:
-        time.sleep(REST_SECONDS)  # the worker waits for a message and receives one
+        time.sleep(REST_SECONDS)  # until the worker has received the message that it waits for
         # Count these first, because the other numbers only grow.
         acknowledged = len(crowd.history.acknowledged)
         waiting = [*broker.lrange(QUEUE, 0, -1), *broker.hvals("unacked")]

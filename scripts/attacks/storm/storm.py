@@ -214,8 +214,8 @@ def run_storm(world: World, plan: Plan, *, postgres: Postgres | None = None) -> 
 async def _blow(crowd: Crowd, nemesis: Nemesis, plan: Plan) -> tuple[float, float, int, float]:
     """Kill processes, then stop the broker for a while; return the measurements.
 
-    These are the seconds of the start and of the storm, the reports acknowledged in the storm, and
-    the seconds until sealing resumed after the broker's return.
+    They are the seconds that the start and the storm took, the number of reports acknowledged in
+    the storm, and the seconds until sealing resumed after the broker's return.
     """
     after_broker = 0.0
     sending = asyncio.create_task(crowd.run())

@@ -39,7 +39,7 @@ READ = """() => {
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    text: str  # all of it
+    text: str  # all text before Start
     own: str  # Murmur's words
     words: int  # the number of words in `own`
     pixels: int  # from the top of the page to the lower edge of a Start that does not stick

@@ -1,4 +1,4 @@
-"""The product's own settings, with one plain view behind every address."""
+"""The product's own settings, with one plain view as the only route."""
 
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES

@@ -1,4 +1,4 @@
-"""The only address. The intake's own address never reaches Django: the ASGI entry answers it."""
+"""The only URL. Requests to the intake's URL never reach Django; config/asgi.py answers them."""
 
 from django.urls import path
 

@@ -7,7 +7,7 @@ The program works on copies of the last commit. One run records which tests run 
 tests that ran a mutant's line then run on the mutant until one fails. For the worst survivors, the
 long tests of the same files and those that need servers also run. Everything is kept in
 var/mutants.
-cosmic-ray and mutmut neither choose tests by line nor draw by a seed.
+cosmic-ray and mutmut neither choose tests by line nor draw mutants by a seed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ AREAS = {
 # These decorators count as permissions in every file.
 GUARDS = ("@needs(", "@authoring(", "@login_required", "@require_POST")
 GUARDED = ("aggregator/**/*.py", "surveys/**/*.py")
-# The recorded run leaves out these folders: their tests need servers or run few of these lines.
+# The recorded run leaves out these folders, whose tests need servers or run few mutated lines.
 OTHER_PRIVACY = ("associations", "central", "planning", "shares")
 LEFT_OUT = ("browser", "docs", "scripts", "system", *(f"privacy/{one}" for one in OTHER_PRIVACY))
 WITHOUT_SERVERS = "not (postgres or redis or browser or long)"
@@ -88,7 +88,7 @@ class Touched:
         return self._tests[place]
 
     def shorten(self, tests: Iterable[str]) -> list[str]:
-        """Leave out the last tests if all take too long together."""
+        """Leave out the last tests if all of them together take too long."""
         total, kept = 0.0, list[str]()
         for test in tests:
             total += self.seconds[test]
@@ -144,7 +144,7 @@ def record(tree: Path, folder: Path, jobs: int) -> None:
 
 
 def list_files(root: Path) -> list[tuple[str, str]]:
-    """List the areas and their files. Files with guards also belong to the permissions."""
+    """List areas and their files. Files with guards also belong to the area `permissions`."""
     found = [(area, path) for area in AREAS for one in AREAS[area] for path in root.glob(one)]
     guarded = [path for one in GUARDED for path in root.glob(one)]
     found += [

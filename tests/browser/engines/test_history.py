@@ -1,7 +1,7 @@
 """The browser's history reveals nothing about a visit, and Back shows the previous page.
 
-The tests use windows and real keys: only when a person goes back do browsers skip entries that a
-page added before it was touched.
+Browsers skip entries that a page added before a person touched it, but only if a person goes back.
+The tests therefore use windows and real keys.
 """
 
 from __future__ import annotations
@@ -165,11 +165,11 @@ def test_a_page_that_was_left_comes_back_with_its_answers_only_where_nobody_else
 
 
 def leave(tab: Tab, keyboard: Keyboard) -> None:
-    """Open the browser's first page, and agree if the survey's page asks first."""
+    """Open the browser's home page, and confirm if the survey's page asks whether to leave."""
     address = tab.url
     for _ in range(10):
         keyboard.press("Alt", "Home")
-        time.sleep(1)  # a driver that looks while a browser asks would answer the question
+        time.sleep(1)  # a command to the driver would answer the browser's question
         keyboard.press("Enter")
         time.sleep(1)
         if tab.url != address:

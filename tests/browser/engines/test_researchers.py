@@ -54,7 +54,7 @@ def test_a_survey_is_written_opened_and_shared(desk: Tab, line: Line) -> None:
     tab.press("Add the first question")
     tab.wait("document.querySelector('#id_text') !== null")
     tab.fill("[name=text]", "Have you ever driven after drinking?")
-    tab.wait("document.querySelector('.survey-head a[href$=new]') === null")  # it is saved
+    tab.wait("document.querySelector('.survey-head a[href$=new]') === null")  # it was saved
     press(tab, "Settings", then="On the road")
     press(tab, "Start and end", then="On the road")
     tab.fill("[name=cap]", "200")

@@ -64,7 +64,7 @@ def make_ferries(*, shared_devices: bool) -> Wave:
 
 
 def answer_ferries(tab: Tab, line: Line, wave: Wave) -> None:
-    """Go to the page for checking, and mistype a number on the way."""
+    """Answer every page up to the check page, and mistype a number on the way."""
     open_survey_page(tab, line, wave)
     start(tab)
     for text in TEXTS:
@@ -113,7 +113,7 @@ def expect_places(found: dict[str, set[str]], **expected: str) -> None:
 def test_a_device_of_ones_own_keeps_what_the_page_names(
     engine: str, line: Line, tmp_path: Path
 ) -> None:
-    """These are the history, the fact that this browser took part, perhaps questions and code."""
+    """The page names the history, the fact of taking part, and possibly questions and the code."""
     wave = make_ferries(shared_devices=False)
     with open_window(engine, tmp_path) as (tab, _keyboard):
         answer_ferries(tab, line, wave)
@@ -158,9 +158,9 @@ def test_a_shared_device_keeps_the_history_and_a_code_that_could_not_be_sent_at_
     expect_places(
         found,
         title="history",
-        # Firefox may overwrite the id before it is closed.
+        # Firefox may have overwritten the id before the browser was closed.
         id=code if engine == "chromium" or found["id"] else "",
-        symbols=code if engine == "chromium" else "",  # in the id's record
+        symbols=code if engine == "chromium" else "",  # stored with the id
         hash=code,
     )
 

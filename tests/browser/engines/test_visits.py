@@ -31,7 +31,7 @@ from tests.support.six_languages import make_survey_in_six_languages, write_ques
 
 pytestmark = pytest.mark.long
 TWO = {text: ["Yes"] for text in QUESTIONS}
-LEFT = "/accounts/login/"  # stands for another site, from which WebKit's driver cannot go back
+LEFT = "/accounts/login/"  # another site; WebKit's driver cannot go back from a real one
 BACK_SECONDS = 0.6
 IS_NARROW = "return document.scrollingElement.scrollWidth <= innerWidth"
 
@@ -78,7 +78,7 @@ def test_a_page_that_was_left_by_mistake_comes_back_with_its_answers_unless_exit
     tab.wait_for_heading(QUESTIONS[1])
     tab.open(f"{line.url}/methods")
     tab.back()
-    if quick_exit or tab.engine == "firefox":  # Firefox asks before it leaves, then forgets
+    if quick_exit or tab.engine == "firefox":  # Firefox asks, then forgets the answers
         time.sleep(BACK_SECONDS)  # no person is faster; by then, the step back has ended
         start(tab)
         tab.wait_for_heading(QUESTIONS[0])

@@ -1,4 +1,4 @@
-"""The public page of releases in Chromium: no script or sideways scrolling, no faults by axe."""
+"""The public page of releases in Chromium: no script, no sideways scrolling, no axe violations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def assert_page_is_sound(page: Page, *, width: int) -> None:
 
 
 def look(page: Page, name: str) -> None:
-    """Keep a picture for people to look at, if a folder is named."""
+    """Save a picture for people to look at, if the environment names a folder."""
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
@@ -42,7 +42,7 @@ def test_a_visitor_reads_releases(chromium: Browser, live: LiveApplication, size
     assert_page_is_sound(page, width=viewport["width"])
     wave = make_released(*(code for code in NAMES if code != "en"))
     page.goto(f"{live.url}/s/{wave.survey.slug}/results")
-    # A phone shows whether words are too long.
+    # On a phone, words that are too long do not fit.
     for language in NAMES if size == "phone" else ("en", "ar"):
         if language != "en":
             page.get_by_role("link", name=NAMES[language]).click()

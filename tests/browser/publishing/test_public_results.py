@@ -1,4 +1,4 @@
-"""The public results in Chromium: no script or sideways scrolling, no faults by axe."""
+"""The public results in Chromium: no script, no sideways scrolling, no axe violations."""
 
 from __future__ import annotations
 

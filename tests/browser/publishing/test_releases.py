@@ -30,7 +30,7 @@ PEOPLE = 600
 YES = 900  # surely more than 20 %
 WIDTH = "document.documentElement.scrollWidth"
 MOST_WORDS = 160
-# The words of a page without its head, figures and author's texts.
+# Counts the words of a page without its header, its figures and the author's texts.
 WORDS = """() => {
     const main = document.querySelector("main").cloneNode(true);
     const left = ".survey-head, .back-link, table, .block, [dir=auto], bdi";
@@ -83,7 +83,7 @@ def survey(live: LiveApplication) -> Survey:
 
 
 class Study:
-    """A researcher's tab; each page is pictured wide and narrow."""
+    """A researcher's tab, which takes a wide and a narrow picture of each page."""
 
     def __init__(self, page: Page, *, live: LiveApplication, survey: Survey, to: Path) -> None:
         self.page, self.live, self.survey, self.pictures = page, live, survey, to
@@ -221,7 +221,7 @@ def publish_table(study: Study) -> None:
 
 
 def charge_nothing_that_was_not_priced(page: Page) -> None:
-    """Press Publish with a choice other than the priced one; nothing is charged."""
+    """Change the choice after its price was shown, and press Publish; nothing is charged."""
     page.get_by_label(TIRED).uncheck()
     page.get_by_role("button", name="Publish (spends 1.00)").click()
     expect(page.locator(".error-summary")).to_contain_text("You changed the choice")
@@ -293,7 +293,7 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
 
 
 def refuse_more(study: Study, left_open: Page) -> None:
-    """Try to publish when the cap is spent; a page that was opened earlier still has its button."""
+    """Try to publish after the cap is spent, on a page opened earlier that still has the button."""
     left_open.get_by_role("button", name="Publish (spends 0.25)").click()
     expect(left_open.locator(".error-summary")).to_contain_text("nothing was charged.")
     expect(left_open.locator("#obstacle")).to_contain_text("The whole cap is spent")

@@ -185,7 +185,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
 
 
 def walk(page: Page, look: Look) -> None:
-    """Answer each page with its first row; check the page empty, refused and filled in."""
+    """Answer each page with its first row; look at it empty, with an error, and filled in."""
     expect(page.locator("#start")).to_be_visible()
     look("start")
     for summary in page.locator("main summary").all():
@@ -277,7 +277,7 @@ def test_axe_finds_no_violation_on_any_page(
 
 
 def focus(page: Page) -> str:
-    """Return the name of the element with the focus, which must be visible."""
+    """Return the name of the element with the focus; the focus must be visible."""
     found = page.evaluate(LOOK_AT_FOCUS)
     assert found["outline"] >= 2, found
     assert found["isOnScreen"], found
@@ -394,7 +394,7 @@ def test_two_coins_can_be_answered_by_keyboard(visitor: Visitor) -> None:
 
 
 def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
-    """Check that rows are as tall as a thumb and stacked, and begin with the mark or the words."""
+    """Check that rows are stacked and as tall as a thumb, and that each begins with its mark."""
     bottom = 0.0
     for row in page.evaluate(MEASURE_ROWS):
         assert row["height"] >= 44
@@ -469,7 +469,7 @@ def test_a_survey_of_100_questions_shows_progress(visitor: Visitor) -> None:
 def test_nothing_is_cut_off_or_overflows_at_400_percent(
     chromium: Browser, live: LiveApplication, language: str
 ) -> None:
-    """A window of 1280 × 1024 pixels then shows 320 × 256."""
+    """At 400 % zoom, a window of 1280 × 1024 pixels shows 320 × 256 CSS pixels."""
     wave = make_full_survey(tail=LONG_WORD)
     misfits: dict[str, list[str]] = {}
     size = {"width": 320, "height": 256}

@@ -28,7 +28,7 @@ MEND_RANDOMNESS = "() => { delete crypto.getRandomValues; }"
 
 
 def expect_outcome(page: Page, *, title: str, words: str) -> None:
-    """Expect sentences by their names, which are the same in all languages."""
+    """Expect sentences that are given by their names, which are the same in all languages."""
     expect(page.locator("h1")).to_have_text(page.evaluate(FIND_WORDS, title))
     expect(status(page)).to_contain_text(page.evaluate(FIND_WORDS, words))
 
@@ -134,7 +134,7 @@ class Inspection:
 def begin(visitor: Visitor, language: str) -> tuple[Wave, Page]:
     opens_at = timezone.now() + timedelta(
         seconds=0.2
-    )  # only such surveys have the words for "early"
+    )  # only then does the page have the words for "early"
     questions = ("One?", "Two?")
     wave = make_launched_survey(
         language=language, questions=questions, quick_exit=True, opens_at=opens_at

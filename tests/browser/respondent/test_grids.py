@@ -46,7 +46,7 @@ def choose(page: Page, answer: str) -> None:
 
 
 def walk(page: Page, answer: str) -> int:
-    """Answer the same in all rows of all pages; return how many pages there were."""
+    """Give the same answer in all rows of all pages; return the number of pages."""
     pages = 0
     while heading(page) != CHECK:
         pages += 1
@@ -106,7 +106,7 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
     with visiting(chromium, live, viewport={"width": width, "height": height}) as visitor:
         page = visitor.open(make_rows())
         page.get_by_role("button", name="Start").focus()
-        for _ in range(3):  # held down
+        for _ in range(3):  # the key is held down
             page.keyboard.down("Enter")
         page.keyboard.up("Enter")
         assert page.locator(".error-summary").count() == 0
@@ -142,7 +142,7 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
         page.get_by_role("link", name="Change the answer to: Lied?").click()
         assert rows(page) == ["Stolen?", "Lied?"]
         assert page.locator(".item :checked").count() == 2
-        choose(page, "No")  # so that both rows below it close
+        choose(page, "No")  # so that neither dependent row is asked
         press(page, NEXT)
         assert page.locator("dl.checks > div").count() == 2
         press(page, "Submit")
@@ -182,7 +182,7 @@ def test_many_answers_leave_the_column_where_the_page_is_wide(
 def test_all_answers_to_rows_look_the_same_from_outside(
     chromium: Browser, live: LiveApplication
 ) -> None:
-    """After Yes, two more rows are asked; only the time can show this."""
+    """After Yes, two more rows are asked; only the duration of the visit can show this."""
     wave, seen = make_rows(), []
     for answer in ("Yes", "No", REFUSED):
         with visiting(chromium, live) as visitor:
@@ -237,7 +237,7 @@ def test_the_check_opens_the_section_of_the_row_that_was_changed(visitor: Visito
     survey.questions.filter(position__range=(2, 12)).update(together=True)
     page = visitor.open(open_survey(survey=survey))
     press(page, "Start")
-    for _ in range(2):  # six rows each
+    for _ in range(2):  # six rows on each page
         choose(page, "Yes")
         press(page, NEXT)
     for _ in range(9):

@@ -58,7 +58,7 @@ def launch_unusual(*, question: dict[str, Any], manifest: dict[str, Any] | None 
 
 
 def launch_with_new_keys() -> Wave:
-    """Freeze a manifest with keys that this release does not know, as a later release may."""
+    """Freeze a manifest with keys that this version does not know, as a later version may."""
     survey = make_survey(questions=("Driven?", "Children?"))
     manifest = build_manifest(survey=survey, wave_number=1)
     first, second = manifest.questions
@@ -341,7 +341,7 @@ def test_text_in_another_direction_keeps_its_direction(visitor: Visitor) -> None
 
 def test_buttons_are_built_from_any_number_of_options(visitor: Visitor) -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in (3, 0, 4, 1, 2))
-    # The buttons of yes/no questions are Murmur's own.
+    # Yes/no questions have fixed buttons.
     changes = {"type": QuestionType.CHOICE, "options": options, "threshold": 2**31}
     wave = launch_unusual(question=changes)
     page = visitor.open(wave)

@@ -124,7 +124,7 @@ def test_storage_history_and_address_contain_nothing_of_the_answers(visitor: Vis
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_code_sent_is_what_the_shared_randomizer_draws(visitor: Visitor, seed: int) -> None:
-    """The page passes only its answers to the module that the vectors test."""
+    """The shared randomizer is the module that the test vectors check."""
     wave = make_launched_survey(questions=THREE)
     visitor.context.add_init_script(FIXED_RANDOMNESS % seed)
     page = visitor.open(wave)

@@ -93,7 +93,7 @@ def test_the_receipt_says_which_letters_belong_to_a_question_of_any_type(visitor
     letters, meanings = read_letters(receipt), read_meanings(receipt)
     assert list(letters) == [MOVED, THINGS, BOTH, HOURS, TIRED, PAID, GROUP]
     assert "".join(letters.values()).replace(" ", "") == symbols
-    assert len(letters[THINGS].split(" ")) == 4  # three rows, and one more
+    assert len(letters[THINGS].split(" ")) == 4  # the gate and three rows
     for question, letter in letters.items():
         expected = ["Not asked"] if "~" in letter else MEANINGS[question]
         assert meanings[question] == expected
@@ -237,7 +237,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     expect(disk.get_by_text("The code was copied.")).to_be_visible()
     assert disk.evaluate("navigator.clipboard.readText()") == code
     disk.reload()
-    expect(disk.locator("main code").first).to_have_text(code)  # drawn once
+    expect(disk.locator("main code").first).to_have_text(code)  # the code was drawn only once
     letters = json.loads(code)["symbols"]
     disk.get_by_text("See exactly what your code contains").click()
     assert read_letters(disk.locator("details")) == dict(zip(QUESTIONS, letters, strict=True))

@@ -59,7 +59,7 @@ def test_a_visit_answers_scales_and_sends_a_code_for_each(
         assert page.get_by_role("heading", level=1).inner_text() == WORSE
         go_back(page)
         assert page.locator(".item :checked").count() == 3
-        fill(page, NEVER, OFTEN, NEVER)  # 0 + 0 + 0: the lowest band, so nothing depends on it
+        fill(page, NEVER, OFTEN, NEVER)  # 0 + 0 + 0: the lowest band, so no other question is asked
         press(page, NEXT)
         expect(page.locator("#odds")).to_contain_text("Only whether your total is 6 or more")
         fill(page, NEVER, NEVER, SOME)  # 0 + 3 + 2

@@ -18,7 +18,7 @@ from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgeme
 from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import make_launched_survey
 
-# Every release has stored the envelope in this way, under the hash of the manifest.
+# Every version of Murmur has stored an envelope in this way, under the hash of its manifest.
 KEEP = """(envelope) => new Promise((resolve, reject) => {
     const opening = indexedDB.open("murmur", 1);
     opening.onsuccess = () => {
@@ -132,7 +132,7 @@ def test_a_later_visit_is_told_that_a_code_was_sent(visitor: Visitor) -> None:
         "A code was already sent from this browser"
     )
     assert len(visitor.bodies()) == 1
-    # This does not apply to another survey.
+    # The same person can still answer another survey.
     other = visitor.open(make_launched_survey(title="Another one"))
     expect(other.get_by_role("button", name="Start")).to_be_visible()
 
@@ -241,7 +241,7 @@ def test_a_refusal_is_final_and_explained(
     page.wait_for_timeout(1800)
     assert len(visitor.bodies()) == 1
     assert page.get_by_role("button").count() == 0
-    # A code that is refused for reasons outside of the code is kept and never drawn again.
+    # A code that is refused for a reason other than its content is kept and never drawn again.
     envelope = kept(page)[0]
     assert envelope == {"over": left} if left else envelope["symbols"]
 
@@ -326,7 +326,7 @@ def test_hanging_storage_is_replaced_by_memory(visitor: Visitor) -> None:
 
 
 def test_a_report_sent_too_early_keeps_its_code_and_can_be_retried(visitor: Visitor) -> None:
-    opens_at = timezone.now() + timedelta(seconds=1)  # only such surveys can be early
+    opens_at = timezone.now() + timedelta(seconds=1)  # without this, no report can be early
     wave = make_launched_survey(opens_at=opens_at)
     time.sleep(1)
     page = visitor.open(wave)

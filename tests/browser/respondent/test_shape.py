@@ -200,7 +200,7 @@ def test_all_visits_to_a_branching_survey_look_the_same(
     wave = make_branching_survey()
     walks = [lambda page, way=way: page.evaluate(WALK, way) for way in choose_ways()]
     traces = trace_visits(chromium, live, wave, walks)
-    # These are the id, then u and v of nine symbols, and the rounding of the number.
+    # The page draws the id, then u and v for nine symbols, and the rounding of the number.
     assert traces[0].drawn == [32, *[4] * (2 * 9 + 1)]
     assert_alike(traces)
     assert all(len(trace.symbols) == 10 for trace in traces)
@@ -216,7 +216,7 @@ def test_all_answers_to_a_branching_survey_look_the_same(
     """This tests combinations of the answers to six questions of all scrambled types."""
     wave = make_small_survey()
     vectors = list(choose_all_answers())
-    # If moved, there are 2 × 4 answers to two more pages; the other pages have 2 × 2 × 3 answers.
+    # After Yes, two more pages can be answered in 2 × 4 ways; the other pages, in 2 × 2 × 3 ways.
     assert len(vectors) == (8 + 1 + 1) * 12
     sevenths = vectors[::7]
     vectors = sevenths if which == "sevenths" else [one for one in vectors if one not in sevenths]
@@ -224,7 +224,7 @@ def test_all_answers_to_a_branching_survey_look_the_same(
         lambda page, answers=answers: page.evaluate(WALK, AGREED | answers) for answers in vectors
     ]
     traces = trace_visits(chromium, live, wave, walks)
-    # These are the id, then u and v of eight symbols, and the rounding of the number.
+    # The page draws the id, then u and v for eight symbols, and the rounding of the number.
     assert traces[0].drawn == [32, *[4] * (2 * 8 + 1)]
     assert_alike(traces)
     assert 3 * len({trace.symbols for trace in traces}) > len(traces)
@@ -255,7 +255,7 @@ def test_all_answers_to_scales_look_the_same(chromium: Browser, live: LiveApplic
     ways = ([0, 0, 0, 0], [2, 2, 1, 2], [3, 1, 1, 1], [1, 0, 2, 1])
     walks = [lambda page, way=way: page.evaluate(WALK_SCALES, way) for way in ways]
     traces = trace_visits(chromium, live, make_scales(), walks)
-    # These are the id, then u and v of four symbols, and the rounding of the total.
+    # The page draws the id, then u and v for four symbols, and the rounding of the total.
     assert traces[0].drawn == [32, *[4] * (2 * 4 + 1)]
     assert_alike(traces)
 
@@ -335,7 +335,7 @@ def test_the_drawn_blocks_stay_the_same_and_the_others_are_sent_as_not_drawn(
     expect(page.locator("#label")).to_contain_text(
         "You are asked 2 of 4 questions, drawn by chance on this device."
     )
-    expect(page.get_by_role("button", name="Start")).to_be_visible()  # drawn by now
+    expect(page.get_by_role("button", name="Start")).to_be_visible()  # the blocks have been drawn
     stored = page.evaluate(DUMP)["databases"]["murmur/envelopes"]
     asked = questions_of(page)
     assert len(asked) == 3

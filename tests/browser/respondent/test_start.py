@@ -12,7 +12,7 @@ from scripts.benchmarks.grounds.opening import count_words, measure_opening
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import Visitor, visiting
 
-# The most words up to Start, including the author's; in Chinese, characters count.
+# The most words up to Start, including the author's; in Chinese, each character counts.
 MOST_WORDS = {"mine": 120, "one": 70}
 MOST_SIGNS = {"mine": 200, "one": 110}
 SCREEN = 844  # pixels
@@ -71,7 +71,7 @@ def test_start_is_on_the_first_screen_after_few_words(
         assert count_words(found[name].text) <= limit, found[name].text
     for name, one in found.items():
         assert one.is_on_screen
-        # This holds even if nothing sticks to the screen's edge, so Start covers no line.
+        # Even if it does not stick to the edge, Start is on the first screen, so it covers no line.
         assert one.pixels <= SCREEN, (name, one.pixels)
 
 

@@ -256,7 +256,7 @@ def test_a_translation_read_from_right_to_left_is_the_same_survey(visitor: Visit
 def test_frozen_words_that_swap_yes_and_no_change_nothing(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older releases froze Murmur's own answers with the author's, who could translate both."""
+    """Older versions froze Murmur's own answers with the author's, who could translate both."""
 
     def write_swapped(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
         return write_words(manifest, texts=texts)[:-1] + ',"Yes":"لا","No":"نعم"}'
@@ -286,7 +286,7 @@ def test_text_that_looks_like_markup_or_placeholders_is_shown_unchanged(visitor:
     page.locator("main > .button").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Danke")
     closing = page.locator(".closing").evaluate("(one) => one.textContent")
-    assert closing == texts["Bye"].replace("\r\n", "\n")  # as HTML reads it
+    assert closing == texts["Bye"].replace("\r\n", "\n")  # HTML normalizes line breaks
     assert RawReport.objects.count() == 1
 
 
@@ -334,7 +334,7 @@ def test_without_javascript_two_coins_replace_the_page(
         press(page, "Send")
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         assert visitor.context.cookies() == []
-        # Neither way sends the form again or asks whether to send it.
+        # Neither reloading nor going back sends the form again or asks whether to send it.
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         posts = [request for request in visitor.requests if request.method == "POST"]

@@ -57,7 +57,7 @@ def heading(page: Page) -> str:
 
 
 def checked_rows(page: Page) -> dict[str, str]:
-    """Return the question and answer in every row of the check."""
+    """Map the question to the answer in every row of the check page."""
     rows = page.locator("dl.checks > div")
     texts = [row.locator("dt, dd:nth-of-type(1)").all_inner_texts() for row in rows.all()]
     return {question: " ".join(answer.split()) for question, answer in texts}
@@ -128,7 +128,7 @@ def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visit
 
 def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
-    # The names of questions in the order of the label's sentences; the text to read has none.
+    # The names of questions in the order of the label's sentences; a text to read has no name.
     odds = page.locator("#label .odds").evaluate_all(READ_ODDS)
     said = {name: words for names, *words in odds for name in names.split()}
     assert {(mark, word) for mark, word, _ in said.values()} > {("strong", "Protection: strong")}

@@ -1,4 +1,4 @@
-"""The page of attacks in Chromium: it fits, axe finds no faults, and the choice of ε works."""
+"""The attacks page in Chromium: it fits the window, passes axe, and its choice of ε works."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_without_a_worker_and_without_scripts_the_page_says_so_and_the_file_come
 
 @pytest.fixture
 def wordy(live: LiveApplication) -> Survey:
-    """Make a survey with long texts, some of them in letters that are not Latin."""
+    """Make a survey with long texts, some of them in scripts other than Latin."""
     survey = make_survey(title="Wordy", questions=(), flips=5, cap=400)
     options = [
         f"{LONG}"[:300],

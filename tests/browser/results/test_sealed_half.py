@@ -18,7 +18,7 @@ from tests.support.halves import make_wave_with_wards
 
 MOST_WORDS = 160
 WIDTH = "document.documentElement.scrollWidth"
-# Menus use the words of the survey.
+# Menus contain the survey's own words, which do not count.
 WORDS = """() => [document.querySelector("main"), ...document.querySelectorAll("main select")]
     .map((one) => one.innerText.trim().split(/\\s+/).length)
     .reduce((page, menu) => page - menu)"""

@@ -1,4 +1,4 @@
-"""The report of a study on a desktop, a phone and paper, also with the longest possible words."""
+"""The report of a study on a desktop, a phone and paper, even with the longest possible texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CUT_OFF = """() => [...document.querySelectorAll("main :is(td, th, p, dd, dt, h1
 
 @pytest.fixture
 def long_study(live: LiveApplication) -> Survey:
-    """Make a closed survey with texts as long as they may be, in both directions of writing."""
+    """Make a closed survey with texts of the greatest length, in both writing directions."""
     survey = make_survey(title="#panic() $x$ <b>" + "W" * 180, questions=(), drawn=3)
     long = "Have you ever done what nobody should ever do to anybody? " * 20
     options = [f"{number} {'a long answer ' * 30}"[:MAX_OPTION_LENGTH] for number in range(40)]
@@ -124,7 +124,7 @@ def test_the_number_of_people_invited_is_typed_with_the_keyboard_alone(
 
 
 def count_texts(pdf: bytes) -> list[int]:
-    """Count how many times each page of Chromium's PDF shows text."""
+    """Count the pieces of text on each page of Chromium's PDF."""
     objects = dict(re.findall(rb"(?:^|\n)(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL))
     found = [body for body in objects.values() if re.search(rb"/Type /Page\b", body)]
     contents = (re.search(rb"/Contents (\d+) 0 R", body) for body in found)

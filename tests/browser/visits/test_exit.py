@@ -16,7 +16,7 @@ from tests.support.factories import make_launched_survey, make_survey, open_surv
 from tests.support.six_languages import HAPPENED
 
 TOO_LOW = 399  # pixels
-# Returns whether the header covers the element with the focus, or the row that contains it.
+# Returns the element with the focus, and whether the header leaves it, or its row, uncovered.
 LOOK_AT_FOCUS = """() => {
     const one = document.activeElement;
     const header = document.querySelector("header");

@@ -1,4 +1,4 @@
-"""Replies and storage that are slow: they change nothing once the person has gone on or left."""
+"""Slow replies and slow storage change nothing once the person has gone on or left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.factories import make_launched_survey
 from tests.support.six_languages import make_survey_in_six_languages
 
 START = "#start:visible"
-# The browser's storage, `wait` milliseconds later.
+# Delays events of the browser's storage by `wait` milliseconds.
 SLOWLY = """(kind, event, isSlow, wait) => {
     const { set } = Object.getOwnPropertyDescriptor(kind.prototype, event);
     Object.defineProperty(kind.prototype, event, { set(then) {

@@ -27,7 +27,7 @@ from tests.support.six_languages import make_survey_in_six_languages
 HOLD = "main > .again"  # send later
 START = "#start:visible"
 ENTRIES = "Page.getNavigationHistory"
-# Leaving is quick, so the test reads the page's state at the same moment.
+# Leaving is quick, so the script that presses Exit also reads the page's state.
 PRESS_EXIT = """() => {
     document.getElementById("exit").click();
     return [document.documentElement.hidden, document.title, document.body.checkVisibility()];
@@ -428,7 +428,7 @@ def test_the_answers_can_be_hidden_while_they_are_checked(visitor: Visitor) -> N
     rows = page.locator("dl.checks")
     expect(rows).to_be_visible()
     press(page, "Hide my answers")
-    # The choice of questions that were asked can also show an answer.
+    # The list of questions that were asked can also reveal an answer.
     expect(rows).to_be_hidden()
     assert "Driven" not in page.locator("main").inner_text()
     expect(page.get_by_role("button", name="Show my answers")).to_be_focused()

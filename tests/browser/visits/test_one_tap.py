@@ -27,7 +27,7 @@ from tests.support.factories import make_launched_survey, make_survey, open_surv
 CHECK = "Check your answers"
 SECTION = ".folded summary"
 FIVE = [f"Number {number}?" for number in range(1, 6)]
-# Taps the first answer at times in milliseconds, each time with a count of clicks in a row.
+# Taps the first answer at given times in milliseconds, each with a count of consecutive clicks.
 TAP = """(taps) => {
     for (const [timeStamp, detail] of taps) {
       const event = new MouseEvent("click", { bubbles: true, cancelable: true, detail });

@@ -161,7 +161,7 @@ OTHERS: Mapping[str, Callable[[Recording], bool]] = {
 
 
 def assert_every_sentence_is_true(visit: Recording) -> set[str]:
-    """Return the sentences that were found and are true."""
+    """Check that every sentence found is true, and return these sentences."""
     assert visit.shows
     found = {*visit.shows, *(sentence for sentence in OTHERS if sentence in visit.told)}
     checks = {**SHOWS, **OTHERS}

@@ -11,7 +11,7 @@ from tests.support.browser.visit import visiting
 from tests.support.six_languages import make_survey_in_six_languages
 
 TWICE = "document.documentElement.style.fontSize = '200%'"
-# Measures the box of Exit after scrolling down, and how much of the screen its bar then takes.
+# Scrolls to the bottom, then measures Exit and how much of the screen the header covers.
 MEASURE = """() => {
     scrollTo(0, 1e6);
     const { top, right, bottom, left } = document.getElementById("exit").getBoundingClientRect();

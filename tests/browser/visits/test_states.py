@@ -1,4 +1,4 @@
-"""Every state of a visit besides questions, with everything unfolded, passes axe and has Exit."""
+"""Every state of a visit except questions passes axe with everything open, and has Exit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => (one.ope
 
 
 class Inspection:
-    """The violations that axe finds in each state, in light and dark; the exit must be in reach."""
+    """The violations that axe finds in each state, in light and dark; Exit must be in reach."""
 
     def __init__(self) -> None:
         self.faults: dict[str, list[str]] = {}

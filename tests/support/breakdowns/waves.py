@@ -116,7 +116,7 @@ def break_down(wave: Wave, name: str = "q1") -> BreakdownResult:
 
 
 def read_rows(wave: Wave) -> np.ndarray:
-    """Return the columns of all sealed reports, as in batches."""
+    """Return the codes of all sealed reports, with one row for each report."""
     ks = Columns.of(wave.description).ks
     return np.concatenate(
         [
@@ -127,7 +127,7 @@ def read_rows(wave: Wave) -> np.ndarray:
 
 
 def count_rows(manifest: Manifest, rows: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
-    """Count the columns and tables of some reports, as sealing does."""
+    """Count the codes and tables of some reports, as sealing does."""
     ks = Columns.of(manifest).ks
     packed = pack_reports([row.tobytes() for row in rows.astype(np.uint8)], ks=ks)
     return (

@@ -42,7 +42,7 @@ LOOK_AT_EXIT = """() => {
 
 
 def find_violations(page: Page, *, in_dark: bool = True) -> list[str]:
-    """Run axe in light mode, and in dark mode, where only colours differ, its rules about them."""
+    """Run axe in light mode; in dark mode, where only colours differ, run its colour rules."""
     found = _run_axe(page)
     if not in_dark:
         return found
@@ -66,7 +66,7 @@ def _run_axe(page: Page, *tags: str, tries: int = 9) -> list[str]:
 
 
 def assert_fits_and_is_accessible(page: Page, name: str = "") -> None:
-    """Look at a researchers' page on a desktop and on a phone; faults begin with `name`."""
+    """Check a researchers' page on a desktop and on a phone; `name` begins each failure message."""
     for size in (DESK, PHONE):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         assert page.evaluate(WIDTH) <= size["width"], (name or page.url, size)

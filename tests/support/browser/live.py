@@ -22,7 +22,7 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 
 class Application:
-    """Murmur, in a test's wrapper. Its intake can serve only one server in each process."""
+    """Murmur, which a test can wrap. Its intake supports only one server in each process."""
 
     def __init__(self) -> None:
         self.around: Callable[[Any], Any] | None = None

@@ -8,7 +8,7 @@ from surveys.models import Survey
 from tests.support.browser.live import LiveApplication
 from tests.support.fielding import sign_in
 
-# The page itself collects violations, so that those before our listeners are attached also count.
+# The page itself collects violations, because some occur before our listeners are attached.
 WATCH_VIOLATIONS = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation", (event) => {

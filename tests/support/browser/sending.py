@@ -22,7 +22,7 @@ def submit(page: Page) -> None:
 
 
 def refuse(route: Route, code: int, **headers: str) -> None:
-    """Refuse a report with one of the intake's problems."""
+    """Refuse a report with a reply like the intake's."""
     route.fulfill(status=code, headers=headers, body='{"type": "/problems/any"}')
 
 

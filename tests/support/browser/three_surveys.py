@@ -31,7 +31,7 @@ def make_study() -> Survey:
 
 
 def make_long_survey() -> Survey:
-    """Make a survey of fifty questions, with scales, lists and numbers among them."""
+    """Make a survey of fifty questions, including scales, lists and numbers."""
     survey = make_survey(title="Fifty questions", questions=(), cap=LONG_PEOPLE)
     survey.drawn = 20  # all fifty together would reveal too much
     survey.save()

@@ -112,7 +112,7 @@ def one_chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def chromium(one_chromium: Browser) -> Iterator[Browser]:
-    """Run Chromium without a profile; each context that a test opens is one, and ends with it."""
+    """Run Chromium; each context that a test opens is a new profile, closed after the test."""
     yield one_chromium
     for context in one_chromium.contexts:
         context.close()

@@ -109,7 +109,7 @@ def _firefox(
         "toolkit.telemetry.enabled": False,
         "toolkit.legacyUserProfileCustomizations.stylesheets": True,
     }
-    # Otherwise no window is narrower than 500 pixels.
+    # Without this, no window is narrower than 500 pixels.
     (folder / "chrome").mkdir(exist_ok=True)
     (folder / "chrome" / "userChrome.css").write_text(":root, body { min-width: 0 !important }")
     lines = (f"user_pref({json.dumps(name)}, {json.dumps(v)});" for name, v in preferences.items())
@@ -168,7 +168,7 @@ def _running(
     surroundings: Mapping[str, str] | None = None,
     descriptor: int | None = None,
 ) -> Iterator[None]:
-    """Run a program and stop it, with all that it started."""
+    """Run a program; at the end, stop it and everything that it started."""
     with (folder / f"{Path(command[0]).name}.log").open("wb") as log:
         process = subprocess.Popen(
             command,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 GZIP, MOZILLA = b"\x1f\x8b\x08", b"mozLz40\0"
-# The beginning of a path, and the name of that place.
+# The name of a place, by the beginning of its paths.
 PLACES = {
     "chromium": {
         "Default/IndexedDB/": "database",
@@ -32,7 +32,7 @@ PLACES = {
 
 
 def find_places(engine: str, profile: Path, canaries: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return where each canary is: a place, or the path of another file."""
+    """Return where each canary was found: a named place, or the path of any other file."""
     found: dict[str, set[str]] = {name: set() for name in canaries}
     for path in profile.rglob("*"):
         with suppress(OSError):  # a socket, or a file that was just deleted
@@ -63,7 +63,7 @@ def _unpack(content: bytes) -> Iterator[bytes]:
 
 
 def _unpack_block(block: bytes) -> bytes:
-    """Unpack a block of LZ4: repeatedly some literal bytes, then a copy of earlier ones."""
+    """Unpack an LZ4 block, which alternates literal bytes with copies of earlier bytes."""
     text, place = bytearray(), 0
 
     def read_length(length: int) -> int:

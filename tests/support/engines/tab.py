@@ -71,7 +71,7 @@ class Tab:
         return str(self.call("GetCurrentURL"))
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Run the body of a function, whose arguments are in `arguments`."""
+        """Run the body of a function, which finds its arguments in `arguments`."""
         return self.call("ExecuteScript", {"script": script, "args": list(arguments)})
 
     def wait_for_result(self, script: str, *arguments: Any) -> Any:

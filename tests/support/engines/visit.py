@@ -61,7 +61,7 @@ def answer_page(tab: Tab, answers: Mapping[str, Sequence[str]]) -> str:
 
 
 def answer_all(tab: Tab, answers: Mapping[str, Sequence[str]]) -> list[str]:
-    """Go from the first question to the page for checking; return the headings on the way."""
+    """Go from the first question to the check page; return the headings on the way."""
     seen: list[str] = []
     while tab.heading != CHECK:
         seen.append(answer_page(tab, answers))

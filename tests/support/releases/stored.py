@@ -29,7 +29,7 @@ def plan(
     nanos_spent: int = 0,
     **more: Any,
 ) -> Release:
-    """Make a release that is neither drawn nor stored; `epsilon` in hundredths, δ in nanos."""
+    """Make a release that is neither drawn nor stored; `epsilon` is in hundredths, δ in nanos."""
     request = check_request(
         ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon, **more), manifest
     )
@@ -66,7 +66,7 @@ def finish(release: Release, result: dict[str, Any]) -> Release:
 
 
 def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, list[int]]:
-    """Draw the cells of a table from its true counts."""
+    """Add the release's noise to the true counts of a table."""
     sampler, scale = IntegerSampler(source), Fraction(release.scale)
 
     def draw() -> int:

@@ -17,7 +17,7 @@ LEVEL = 1 - 1e-8
 def measure_loss(
     first: NDArray[np.bool_], second: NDArray[np.bool_], *, delta: float = 0.0
 ) -> float:
-    """Return a lower limit of epsilon, from the runs in which a pre-chosen event happened.
+    """Return a lower limit of epsilon, given the runs in which a pre-chosen event happened.
 
     The limit compares the first table with the second; if the event is more likely on the second,
     swap the tables.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from scipy.stats import chi2
 
-LEAST_EXPECTED = 50.0  # so that chi-squared holds far into its tail
+LEAST_EXPECTED = 50.0  # so that chi-squared is accurate far into its tail
 
 
 def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, most: int) -> float:
@@ -40,5 +40,5 @@ def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, 
 
 
 def among(chances: Sequence[float]) -> Callable[[int], float]:
-    """Return the probabilities of positions in a list."""
+    """Return a function that gives the probability of each position in a list."""
     return lambda place: chances[place] if 0 <= place < len(chances) else 0.0

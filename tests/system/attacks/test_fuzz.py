@@ -56,7 +56,7 @@ def test_no_spoiled_request_is_accepted_or_does_any_harm(examples: int, tmp_path
     assert found.wrong == []
     assert (found.requests, found.server_errors) == (examples, 0)
     assert found.grown_megabytes < MAX_GROWTH_MEGABYTES
-    # Every mutation and every kind of refusal occurred, and there were enough correct requests.
+    # Every mutation and every kind of refusal occurred, and enough valid requests were accepted.
     assert found.mutations.keys() == {mutation.__name__ for mutation in MUTATIONS}
     assert {200, 201, 400, 403, 404, 405, 409, 413, 415, 422} <= found.statuses.keys()
     assert found.statuses[201] > 0.02 * examples
@@ -214,7 +214,7 @@ def test_the_researchers_addresses_match_their_description(
     run_cases(st.tuples(cases, st.booleans(), who), call, examples=examples)
     print(operation, dict(seen))
     assert 6 * seen.total() >= 5 * examples
-    # Some requests reached the owner's survey, or used the owner's right to write.
+    # At least one request reached the owner's survey or used the owner's write permission.
     assert seen[200] or seen[409] or (method != "GET" and seen[422])
 
 

@@ -47,7 +47,7 @@ STATE = """
            (SELECT cast(found AS text) FROM aggregator_upkeep WHERE job = 'purge')
 """
 SECONDS = 240.0
-# These are among the files that are searched. The broker writes nothing, so its folder is empty.
+# These files, among others, are searched. The broker's log is the only file that it writes.
 SEARCHED = {f"files/var/log/{name}.log" for name in ("broker", "worker", "leisure")}
 SEARCHED_POSTGRESQL = {"files/postgresql.log"}
 
@@ -114,7 +114,7 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
                 "MURMUR_SWEEP_SECONDS": "1",
                 "MURMUR_PURGE_SECONDS": "1",
                 "MURMUR_BEHIND_PROXY": "true",
-                # On a busy machine, Valkey may answer late; one limit then holds for everyone.
+                # On a busy machine, Valkey may answer late; one limit then applies to all senders.
                 "MURMUR_REPORTS_PER_SECOND": "100000",
                 "TMPDIR": str(var / "tmp"),
                 **settings,
@@ -130,7 +130,7 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
 
 
 def find_truths(batches: Sequence[SealedBatch], crowd: Crowd) -> list[Guess]:
-    """Find when each report of each batch was acknowledged."""
+    """Find the place of every batch's reports in the order of acknowledgement."""
     moments = {person.codes: moment for moment, person in enumerate(crowd.acknowledged)}
     return [np.array([float(moments[row]) for row in batch.rows]) for batch in batches]
 

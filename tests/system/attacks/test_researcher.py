@@ -139,7 +139,7 @@ def test_nothing_about_a_group_with_fewer_people_for_each_equation_is_shown() ->
 
 @at_both_sizes
 def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
-    """Neither closing by hand nor paper shows anybody unless there are C - 1 fakes or more."""
+    """Neither closing by hand nor paper reveals anybody if there are fewer than C - 1 fakes."""
     for fakes, found in ((k - 1, 0), (3 * k - 2, 0), (3 * k - 1, 1)):
         by_hand = attack_by_hand(k, fakes=fakes)
         assert (by_hand.isolated, by_hand.rows) == (found, found)

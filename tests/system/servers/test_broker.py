@@ -72,7 +72,7 @@ def test_messages_of_waves_name_no_moment_and_are_not_written_to_disk(idle: Worl
         time.sleep(0.2)
     names = [message["headers"]["task"].rpartition(".")[2] for message in messages]
     assert set(names) >= {"seal_wave", "sweep"}
-    assert names.count("seal_wave") == 1  # though several sweeps found the wave
+    assert names.count("seal_wave") == 1  # although several sweeps found the wave
     for message in messages:
         headers = message["headers"]
         assert not any(headers.get(name) for name in TIMED), headers

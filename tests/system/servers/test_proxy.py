@@ -223,7 +223,7 @@ def test_guesses_from_many_networks_slow_down_and_the_owner_signs_in(proxied: Pr
 
 
 def guess(proxied: Proxied, *, address: str) -> int:
-    """Send a wrong password to the web process, as nginx does for this address."""
+    """Send a wrong password to the web process, as nginx would for a client at this address."""
     token = "a" * 32
     reply = httpx.post(
         f"{proxied.stack.url}{SIGN_IN}",
