@@ -2,7 +2,7 @@
 
 There are two counts, both only in the limiter's memory:
 
-- By email address and network together, so that a stranger's guesses lock out the stranger for an
+- By email address and network together, so that an attacker's guesses lock out the attacker for an
   hour, not the account's owner.
 - By email address alone. Guesses from many networks only slow sign-in down, with pauses of at
   most a minute between attempts, because longer pauses would let anyone lock out the owner.

@@ -120,7 +120,7 @@ def watch_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        # A page that has not read the session must not depend on cookies, so do not read it here.
+        # Do not read a session that the page has not read: the page would then vary by cookie.
         if request.session.accessed and SESSION_KEY in request.session:
             _note_activity(request)
         elif _asks_to_sign_in(response):

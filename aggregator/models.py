@@ -110,9 +110,9 @@ class Snapshot(models.Model):
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
     through_batch = models.PositiveIntegerField()  # the batch of the newest look
-    # The batch of the last look at questions that everybody is asked, then that of the last look at
-    # each block. The list is empty if all are through_batch, as in snapshots from before looks
-    # existed.
+    # The batch of the last look at questions that everybody is asked, then the batch of the last
+    # look at each block. The list is empty if all of them are through_batch, as in snapshots from
+    # before looks existed.
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
     # The last batch before looks existed, when each batch was shown at once; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
@@ -353,7 +353,7 @@ class ReleaseLedger(models.Model):
     spent_hundredths = models.PositiveIntegerField(default=0)
     delta_cap_nanos = models.PositiveIntegerField()
     delta_spent_nanos = models.PositiveIntegerField(default=0)
-    # The reason why the whole cap counts as spent; empty if it does not.
+    # The reason why the whole cap counts as spent, or "" if it does not.
     suspended = models.CharField(max_length=16, blank=True)
 
     class Meta:

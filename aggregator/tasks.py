@@ -58,7 +58,7 @@ from surveys.people.mails import is_invitation_due, send_next_invitation
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# Priority 0, that of sweeps, comes first. The settings say which tasks have separate workers.
+# Sweeps have priority 0, which comes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
 # Far fewer batches become due between two sweeps. After this many, other messages get their turn.
 BATCHES_PER_MESSAGE = 100

@@ -64,7 +64,7 @@ def _first_host() -> str:
 
 
 # The start of all links that are sent or printed: in emails, share links, posters and QR codes. It
-# is not taken from the request, because a stranger can choose the host there.
+# is not taken from the request, because an attacker can set the host there.
 _PUBLIC_URL = env.text("MURMUR_PUBLIC_URL", default="").rstrip("/")
 PUBLIC_URL_IS_SET = bool(_PUBLIC_URL)
 PUBLIC_URL = _PUBLIC_URL or f"{'https' if HTTPS else 'http'}://{_first_host()}"
@@ -251,9 +251,9 @@ HISTORY_YEARS = env.whole("MURMUR_HISTORY_YEARS", default=10)
 PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
 
 # The limit for an IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an
-# address. An IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as
-# many. These limits slow programs that send made-up reports. With an open link, nothing stops such
-# programs; only single-use invitations would.
+# address. An IPv6 /56 may send 4 times as many reports, and a /48, such as a whole university, 16
+# times as many. These limits slow programs that send made-up reports. With an open link, nothing
+# stops such programs; only single-use invitations would.
 REPORTS_PER_MINUTE = env.whole("MURMUR_REPORTS_PER_MINUTE", default=120)
 # The limit for everyone together, in each web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.whole("MURMUR_REPORTS_PER_SECOND", default=200)
@@ -378,7 +378,7 @@ LANGUAGES = [
     ("ar", "العربية"),
     ("zh-hans", "简体中文"),
 ]
-# These catalogues come before those of apps that translate the same words differently.
+# These catalogues come before the catalogues of apps that translate the same words differently.
 LOCALE_PATHS = [BASE_DIR / "surveys" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -104,7 +104,7 @@ def _add(list_: str, word: str) -> str:
 
 
 def list_numbers(numbers: Sequence[int], *, mark: str = "") -> str:
-    """Write rising numbers, with three or more in a row as a range: Q1, Q3 and Q7 to Q9."""
+    """Write ascending numbers, and three or more consecutive ones as a range: Q1 and Q7 to Q9."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

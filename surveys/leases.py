@@ -29,7 +29,7 @@ class Literal(Value):
 
 
 class Job(models.Model):
-    """A row that a worker computes from other rows alone, so computing it twice does no harm."""
+    """A row that a worker computes only from other rows, so computing it twice does no harm."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "Waiting"

@@ -127,7 +127,7 @@ def _compose_address_mail(user: User, side: Side) -> EmailMessage | None:
 
 def _compose_link(name: str, *, to: str, link: str) -> EmailMessage:
     texts = [
-        # Links begin with PUBLIC_URL, because a stranger could set the host in the request.
+        # Links begin with PUBLIC_URL, because an attacker could set the host in the request.
         render_to_string(
             f"account/email/{name}_{part}.txt", {"link": f"{settings.PUBLIC_URL}{link}"}
         ).strip()

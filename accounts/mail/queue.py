@@ -32,7 +32,8 @@ def request_mail(kind: Kind, *, account: int | None) -> None:
         [AccountMail(account=account or NO_ACCOUNT, kind=kind, asked_at=now, due_at=now)],
         update_conflicts=True,
         unique_fields=["account", "kind"],
-        # due_at stays: repeated requests must not make workers try a silent server more often.
+        # due_at stays the same, so that repeated requests do not make workers try a silent server
+        # more often.
         update_fields=["asked_at"],
     )
 

@@ -31,11 +31,11 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
         return keys.decrypt(encrypted_text)
 
     def get_totp_issuer(self) -> str:
-        # The host does not come from the request, where a stranger can choose it.
+        # Do not take the host from the request, because an attacker can set it there.
         return f"Murmur {urlsplit(settings.PUBLIC_URL).hostname}"
 
     def build_totp_svg(self, url: str) -> str:
-        """Draw the QR code in the page. A separate address would show the secret a second time.
+        """Draw the QR code in the page, because a separate URL would show the secret a second time.
 
         The colours are fixed because many phones cannot read a light code on a dark background.
         """

@@ -30,8 +30,8 @@ from accounts.second_factor.keys import UnreadableSecret, decrypt
 # errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
-# This allows 24 guesses a day at sign-in, and as many in sessions. The chance that a guess is right
-# is 3 in 1,000,000.
+# This allows 24 guesses a day at sign-in, and another 24 in sessions. The chance that a guess is
+# right is 3 in 1,000,000.
 LONGEST_PAUSE_SECONDS = 3600
 # After this many failures, the owner should learn that someone has the password or a session.
 TOLD_AFTER = 10

@@ -1,4 +1,4 @@
-"""Reject requests to the API whose JSON is nested too deeply."""
+"""Reject API requests whose JSON is nested too deeply."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class BackgroundNotChosen(exceptions.APIException):
 
 
 class NoSuchRows(exceptions.APIException):
-    """The request names a block although there is one file, or none although each has its own."""
+    """The request names a block although there is one file, or no block although each has one."""
 
 
 class InvalidToken(exceptions.AuthenticationFailed):

@@ -5,10 +5,10 @@ combination of answers and blocks that the file distinguishes must therefore con
 or at least as many people as the crowd C. The same then holds for every union of combinations,
 including complements, so every coarser background also qualifies.
 
-Questions are added one after another, starting with those of planned comparisons. Each step adds
-the question that loses the smallest share of its information. Levels with too few people are merged
-with a neighbour, so that ordered answers such as ages stay in order. A question is not added if
-subtracting another figure's group from the rows would leave only a few people.
+Questions are added one after another, starting with the questions of planned comparisons. Each step
+adds the question that loses the smallest share of its information. Levels with too few people are
+merged with a neighbour, so that ordered answers such as ages stay in order. A question is not added
+if subtracting another figure's group from the rows would leave only a few people.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
             has_files_of_blocks=True,
             crosses_files=may_cross_files(manifest, found),
         )
-    # If the few people who declined are kept apart, there may be no room for other questions.
+    # Try both ways: if the few people who declined stay a separate group, it may be impossible to
+    # add other questions.
     ways = [
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)
         for joins in (False, True)

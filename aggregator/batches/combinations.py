@@ -53,7 +53,7 @@ def list_declared(manifest: Manifest) -> list[ManifestQuestion]:
 def count_combinations(
     wave: Wave, manifest: Manifest, *, batches: QuerySet[Batch] | None = None
 ) -> Combinations:
-    """Count all sealed reports of a wave, or those of some of its batches."""
+    """Count all sealed reports of a wave, or only the reports in some of its batches."""
     layout = Columns.of(manifest)
     places = {
         symbol.name: place for symbol, place in zip(manifest.symbols, layout.places, strict=True)

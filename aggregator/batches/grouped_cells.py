@@ -16,7 +16,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Wave
 
-# For each symbol of a table, the counts of the first group, then those of the second, ...
+# Maps each symbol of a table to the counts in the first group, then in the second, and so on.
 Cells = dict[str, list[int]]
 
 

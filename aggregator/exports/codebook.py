@@ -84,7 +84,7 @@ class CodebookRow:
     manifest: Manifest
     column: ReportColumn
     short_label: str  # the question's short label
-    gate: str  # the column that says whether a "select several" was answered, or empty
+    gate: str  # the column that says whether a "select several" was answered, or ""
     code: ReportCode
 
     @cached_property

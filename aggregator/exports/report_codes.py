@@ -38,7 +38,7 @@ class ReportCode:
     sent: tuple[int, ...]
     written: int | None  # None for an empty cell
     kind: CodeKind
-    label: str  # the text of the answer, or empty if there is no answer
+    label: str  # the text of the answer, or "" if there is no answer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ A report over IPv6 counts toward its /64, its /56 and its /48, and wider network
 report counts only if all three are below their limits, so one /64 that sends without end does not
 use up the limit of its neighbors.
 
-Redis stores each count under an HMAC of the address. The random key is kept for an hour, in a
-server that writes nothing to disk. The counters live for a minute. Without the key, nobody can
+Redis stores each count under an HMAC of the address. The HMAC's random key is kept for an hour, on
+a server that writes nothing to disk. The counters live for a minute. Without the key, nobody can
 trace them back by trying all addresses.
 
 The intake and pages share the counters, so one network's reports from forms and from scripts count
@@ -41,7 +41,7 @@ PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
 KEY_NAME = "murmur:limiter:key"
 PREFIX = b"murmur:reports:"
-# A /56 may send this many times as much as a /64, and a /48 this many times as much as a /56.
+# A /56 may send this many times as many reports as a /64. The same factor applies from /56 to /48.
 GROWTH = 4
 # KEYS: the counters of each report's networks, the narrowest first. ARGV: the length of the window
 # in seconds, the limit of the narrowest network, GROWTH, and each report's number of networks.

@@ -60,7 +60,7 @@ class Price:
     guess: str  # a sentence: how often a guess whether someone took part is right
     took_part: str
     readers: str
-    readers_together: str  # with all earlier releases; empty if they add nothing
+    readers_together: str  # with all earlier releases, or "" if they add nothing
     mechanism: str
     why: str
     anchor: str  # where the methods explain this kind of release
@@ -68,7 +68,7 @@ class Price:
     figures: tuple[FigurePrice, ...] = ()
     people_needed: int = 0
     groups: int = 1  # assumed to have equal sizes; each has its own counts
-    enough: int = 0  # the least ε that is enough for these people; 0 if less is left
+    enough: int = 0  # the least ε that is enough for these people, or 0 if not even this ε is left
     reach: str = ""  # for a choice: what to expect of the published answer
     is_blunt: bool = False  # whether the published answer says next to nothing
 
@@ -125,7 +125,7 @@ def _plan_row(wave: Wave, request: ReleaseRequest, plan: ReleasePlan) -> Release
 def _describe_readers(
     manifest: Manifest, releases: Sequence[Release], questions: Sequence[ManifestQuestion]
 ) -> str:
-    """Say what readers of these releases learn about the answers to these questions."""
+    """Say what readers of these releases can learn about the answers to these questions."""
     names = {question.name for question in questions}
     lines = reader_epsilons(manifest, releases)
     return describe_readers([line for line in lines if line.question.name in names])

@@ -95,7 +95,7 @@ class ShownQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownFigures:
-    people: str  # a sentence; empty if the release does not say how many took part
+    people: str  # a sentence, or "" if the release does not say how many took part
     questions: tuple[ShownQuestion, ...]
 
     @property

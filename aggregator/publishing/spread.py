@@ -38,7 +38,7 @@ class Spread:
     pieces: tuple[Piece, ...]
     total: str
     half_width: str
-    widening: str  # "0.8 %"; empty if there is nothing but publication noise
+    widening: str  # "0.8 %", or "" if there is nothing but publication noise
 
 
 def write_points(half_width: float) -> str:

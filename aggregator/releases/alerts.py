@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 def find_alerts_to_look_at() -> QuerySet[Release]:
-    """Find watching alerts that were not checked today, or whose closed wave is counted."""
+    """Find active alerts that were not checked today, or whose closed wave is counted."""
     not_today = Q(looked_on=None) | Q(looked_on__lt=today())
     return Release.objects.filter(
         Q(not_today, wave__state=Wave.State.OPEN)

@@ -51,7 +51,7 @@ INTERRUPTED = (
     "restored. Its cost stays spent, because the figure may be known. You can make the same "
     "release again at the same cost."
 )
-# This is for kinds that must be planned before the survey opens.
+# Used for kinds of releases that must be planned before the survey opens.
 NEVER_AGAIN = (
     "The server stopped while this release was being made, it could not write the file that counts "
     "draws, or a backup from before the draw was restored. Its cost stays spent, because the "

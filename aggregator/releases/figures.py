@@ -165,7 +165,7 @@ class ChosenFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertFigure:
-    """Whether the alert came: it says that more than `percent` % of those asked gave `code`."""
+    """Whether the alert came, which says that more than `percent` % of those asked gave `code`."""
 
     question: ManifestQuestion
     code: int

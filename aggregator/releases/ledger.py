@@ -1,7 +1,7 @@
 """The ledger of a wave: what its releases spent, and how a new release is reserved.
 
-The loss is entered before the draw and never removed. A worker that dies in between leaves a loss
-without a figure, never a figure without its loss.
+The loss is entered before the draw and never removed. A worker that dies after the entry can leave
+a loss without a figure, but never a figure without its loss.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def _check_beside_others(wave: Wave, request: ReleaseRequest) -> None:
 
 
 def _charge_planned(wave: Wave, counted: FinalCounts | None) -> None:
-    """Charge uncharged planned releases; in an open wave, only those that come while it is open."""
+    """Charge uncharged planned releases; in an open wave, charge only its alerts."""
     charged = set(wave.releases.filter(planned=True).values_list("request_hash", flat=True))
     for request in wave.description.planned_releases or ():
         if request.digest not in charged and (counted or request.kind.comes_while_open):

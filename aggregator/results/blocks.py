@@ -79,8 +79,8 @@ class BlockRow:
     low: float | None
     high: float | None
     axis: Axis = SHARES  # the axis of a mean has labelled ends
-    number: str  # "45 %", or empty
-    range: str  # "39–51", or empty
+    number: str  # "45 %", or an empty string
+    range: str  # "39–51", or an empty string
     text: str  # "45 % (39–51)", or why there is no value
     mark: str = ""  # † if the value must be used with caution
     truth: float | None = None
@@ -120,7 +120,7 @@ class Block:
     total: int  # reports in which the question was asked; 0 for groups not counted yet
     is_declared: bool
     rows: tuple[BlockRow, ...]
-    among: str = ""  # the group that most of its rows describe; empty for everyone
+    among: str = ""  # the group that most of its rows describe, or "" for everyone
     asked: BlockRow | None = None  # the share of people who were asked, where a rule applies
     asked_text: str = ""  # "asked ≈ 95 (0–245)"
     note: str = ""  # why there are no rows, or what the rows are

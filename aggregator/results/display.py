@@ -100,7 +100,7 @@ class Results:
 
     @property
     def is_one_look(self) -> bool:
-        """Whether nobody saw earlier results; only then are there inner intervals."""
+        """Whether nobody saw earlier results. Inner intervals exist only in this case."""
         return any(one.intervals.inner for each in self.questions for one in each.estimates)
 
     @property

@@ -79,7 +79,7 @@ def compute_estimates(
 def _find_contradiction_levels(counted: Counted, sums: Sequence[Event]) -> dict[str, float]:
     """Map each question to the level at which a test looks for empty intervals.
 
-    The tested intervals are those of the question's codes and of sums of its codes.
+    The intervals of the question's codes and of sums of its codes are tested.
     """
     return {
         question.name: find_contradiction_level(

@@ -49,7 +49,7 @@ class Demo:
     key: str
     title: str
     introduction: str
-    note: str  # where the true values come from; empty if they are unknown
+    note: str  # where the true values come from, or "" if they are unknown
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # empty if the survey stays open for real people
     settings: dict[str, Any]

@@ -31,7 +31,7 @@ TABS = (
 def survey_head(
     context: template.RequestContext, survey: Survey, tab: str, *, heading: bool = True
 ) -> dict[str, object]:
-    """Show the head; with `heading=False`, the page has a heading other than the title."""
+    """Show the head; pass `heading=False` if the page's heading is not the survey's title."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
         **_build_context(context, survey),

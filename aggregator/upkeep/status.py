@@ -28,7 +28,10 @@ AHEAD_SECONDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Ages:
-    """Seconds since the last sweep, and since the oldest work became due; None if there is none."""
+    """Seconds since the last sweep, and since the oldest outstanding work became due.
+
+    `swept` is None if no sweep has ended yet, and `due` is None if no work is due.
+    """
 
     swept: float | None
     due: float | None

@@ -1,4 +1,4 @@
-"""Show load balancers and monitoring whether this process answers and workers keep up.
+"""Tell load balancers and monitoring tools whether this process answers and workers keep up.
 
 These checks do not contact the broker, which web processes never use. The age of the last sweep
 shows whether messages were lost. Anyone can ask, so the answer is only "ok" or "late"; operators

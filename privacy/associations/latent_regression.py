@@ -1,7 +1,7 @@
 """Logistic regression in which the outcome and all predictors are randomized answers.
 
 Treating reported predictors as if they were true biases every coefficient towards zero. Here the
-true answers are latent: the likelihood is that of the whole table of reports.
+true answers are latent, and the likelihood describes the whole table of reports.
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ def _adjust(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Standardized:
-    """The share of the event in all rows if their predictors were those of `design`.
+    """The share of the event in all rows if their predictors had the values in `design`.
 
     If `less` is given, the share with the design `less` is subtracted.
     """

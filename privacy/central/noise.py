@@ -32,7 +32,7 @@ _SLACK = 1 + 1e-11
 
 
 def discrete_laplace_probability(value: ArrayLike, *, scale: float | Fraction) -> Floats:
-    """Compute the probability that discrete Laplace noise takes a value.
+    """Compute the probability that discrete Laplace noise takes a given value.
 
     Parameters
     ----------

@@ -109,8 +109,8 @@ def table_standard_error(
     Notes
     -----
     The result is a first-order approximation for the ratio of a noisy cell to the noisy sum. It is
-    accurate enough for at least `least_people` people. The square of `people` is p (1 - p) / n, and
-    the square of `scrambling` is the rest of l (1 - l) / (n d**2).
+    accurate enough for at least `least_people` people. The square of `people` is p (1 - p) / n. The
+    squares of `people` and `scrambling` add up to l (1 - l) / (n d**2).
 
     Examples
     --------

@@ -100,7 +100,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
 
 
 def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> dict[str, float]:
-    """Add up what a survey reveals about the fact that each question asks about.
+    """Add up, for each question, what the whole survey reveals about the fact behind it.
 
     Parameters
     ----------

@@ -124,9 +124,9 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
 
     Notes
     -----
-    **A calculation, not a promise of Murmur**: the conditions are those of `shuffle_delta`, and if
-    one fails, only the local epsilon holds. The function bisects `shuffle_delta` to 1e-10 of the
-    local epsilon and returns the upper end. A delta below 3e-20 gives the local epsilon.
+    **A calculation, not a promise of Murmur**: the conditions of `shuffle_delta` apply, and if one
+    fails, only the local epsilon holds. The function bisects `shuffle_delta` to 1e-10 of the local
+    epsilon and returns the upper end. A delta below 3e-20 gives the local epsilon.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def shuffle_epsilon_closed_form(
 
     Notes
     -----
-    **A calculation, not a promise of Murmur**: the conditions are those of `shuffle_delta`. Close
-    to the limit, the formula may exceed the local epsilon, which then applies instead.
+    **A calculation, not a promise of Murmur**: the conditions of `shuffle_delta` apply. Close to
+    the limit, the formula may exceed the local epsilon, which then applies instead.
 
     References
     ----------
@@ -278,9 +278,10 @@ def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
 def _shares_at(
     points: NDArray[np.int64], *, trials: NDArray[np.int64], rate: float
 ) -> NDArray[np.float64]:
-    """Divide every o ~ Bin(trials, rate) between the two points around it, keeping the mean.
+    """Split the probability of each value of o ~ Bin(trials, rate) between the points around it.
 
-    The excess is convex in o, so a spread that keeps the mean can only raise its expectation.
+    The mean stays the same. The excess is convex in o, so such a split can only raise its
+    expectation.
     """
     binom = scipy.stats.binom
     below = binom.cdf(points[:-1] - 1, trials, rate)

@@ -26,7 +26,7 @@ class MarginalEstimates:
     ----------
     shares : ndarray of float64
         Unbiased shares as fractions, one for every symbol that was requested. They are never
-        clipped and may lie outside [0, 1]; store and export them.
+        clipped, so they may lie outside [0, 1]. Store and export these unclipped values.
     standard_errors : ndarray of float64
         Standard errors of `shares`, as fractions, with divisor n.
     effective_sample_sizes : ndarray of float64

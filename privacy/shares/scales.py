@@ -112,7 +112,7 @@ def _drop(cells: RatioCells, reported: Floats) -> float:
 
 
 def _greatest_ratio(cells: RatioCells, allowed: float) -> float:
-    """Find the greatest ratio among all reported shares that are likely enough."""
+    """Find the greatest ratio over all reported shares that are likely enough (see `_drop`)."""
     ratio = _ratio_of(cells, cells.counts)
     for _ in range(_ROUNDS):
         before = ratio

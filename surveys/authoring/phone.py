@@ -12,7 +12,7 @@ from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT, ManifestQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class Phone:
-    """The words on the page. `control` is the type of the inputs, or empty if there are none.
+    """The words on the page. `control` is the type of the inputs, or "" if there are none.
 
     If `control` is `tap`, each answer is a button that also goes on, so `go_on` is empty, unless
     the survey asks people to confirm each answer. Every item of a scale has the `shared` answers.

@@ -61,7 +61,7 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
 
 
 def _share_item(one: ManifestQuestion, other: ManifestQuestion) -> bool:
-    """Return whether at least one is a scale and both ask the same item, whatever the answers."""
+    """Return whether two questions, at least one of them a scale, have an item in common."""
     if one.score is None and other.score is None:
         return False
     first, second = ({find_skeleton(text) for text, _ in each.statements} for each in (one, other))
@@ -142,7 +142,7 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 
 def _name_surveys(titles: Sequence[str]) -> str:
-    """Name the reader's own surveys, and count those of colleagues, whose titles are empty."""
+    """Name the reader's own surveys, and count colleagues' surveys, whose titles are empty."""
     own = [f"“{title}”" for title in titles if title]
     others = len(titles) - len(own)
     said = []

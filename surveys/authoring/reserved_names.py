@@ -1,4 +1,4 @@
-"""Reserved names, which no variable may have: those of files and of programs that read files.
+"""Reserved names, which no variable may have, because files or other programs use them.
 
 All names are in lower case, because SPSS and SQL ignore case.
 """

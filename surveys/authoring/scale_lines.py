@@ -95,7 +95,7 @@ def _read(number: str) -> int:
 def build_score(question: Question, *, scale: Question | None = None) -> Score | None:
     """Build the score that a question's lines describe, or return None if its type has no score.
 
-    The items of a second code are those of `scale`.
+    A second code has the items of `scale`.
     """
     if question.type not in (Question.Type.SCORE, Question.Type.SECOND):
         return None

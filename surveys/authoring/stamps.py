@@ -45,7 +45,7 @@ def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
 
 
 def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
-    """Stamp the questions of a draft, and those of the survey that offers questions to it."""
+    """Stamp the questions of a draft, and the questions of the survey to insert from."""
     offered = [(question.pk, stamp_question(question)) for question in source]
     return _stamp({"questions": stamp_questions(questions), "source": offered})
 

@@ -213,7 +213,7 @@ class Factor(Indicator):
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """Return a mechanism for an unscrambled answer: its code is wrong about once in four billion.
+    """Return a mechanism for an unscrambled answer, which changes about one code in four billion.
 
     No probability is zero, so the likelihoods need no special case. The first eight digits of every
     result are unaffected.

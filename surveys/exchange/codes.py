@@ -19,7 +19,7 @@ class NoCodes(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """The output of a scale, as in QuestionContent, and the names of answers in rules."""
+    """The output of a scale, as in QuestionContent; `answers` maps results to names in rules."""
 
     content: dict[str, Any]
     answers: Mapping[str, str] = field(default_factory=dict)

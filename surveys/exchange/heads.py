@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Each column's head in files from REDCap's API and in files from REDCap's pages.
+# Each column's header in files from REDCap's API, and in files downloaded from REDCap's pages.
 HEADS = {
     "field_name": "Variable / Field Name",
     "form_name": "Form Name",

@@ -362,7 +362,7 @@ def _count(item: Item, terms: Sequence[Mapping[str, Any]], values: Sequence[str]
 def _find_base(
     values: Sequence[Numbers], counted: Sequence[Numbers], constant: float
 ) -> tuple[Numbers, list[_Mark]]:
-    """Find numbers for the shared answers that fit all items, as they are or reversed.
+    """Find numbers for the shared answers that fit all items, unchanged or reversed.
 
     The values in the file are tried first, and then the numbers of each item, beginning with the
     smallest range.

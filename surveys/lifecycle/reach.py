@@ -1,4 +1,4 @@
-"""The public address of this server, and whether people elsewhere can open an address."""
+"""The public URL of this server, and whether people elsewhere can open a URL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def public_link(path: str) -> str:
 
 
 def find_local_host(address: str) -> str:
-    """Return the host if only this computer or its network can open the address, otherwise ""."""
+    """Return the host if only this computer or its network can open the URL, otherwise ""."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     try:
         number = ipaddress.ip_address(host)

@@ -332,8 +332,8 @@ class Manifest:
     def telling(self, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
         """List the questions whose codes reveal something about the answer to this question.
 
-        These are the question itself and those that depend on it by a rule or ask for the same
-        fact, directly or through others.
+        These are the question itself and all questions that depend on it by a rule or ask for the
+        same fact, directly or through others.
         """
         names = self._telling.get(question.name) or frozenset({question.name}).union(
             *(
@@ -407,7 +407,7 @@ class Manifest:
 
     @cached_property
     def coin_questions(self) -> tuple[ManifestQuestion, ...]:
-        """The questions for people who toss two coins: those that they answer with Yes or No."""
+        """The questions for people who toss two coins, who answer each of them with Yes or No."""
         mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
         asked = [one for one in self.questions if self.coins and one.is_answered_yes_or_no]
         # The first question about a fact may not be among these, so find the first one that is.
@@ -448,7 +448,7 @@ class Manifest:
     def statement_epsilon(self, question: ManifestQuestion) -> float:
         """Return the ε of all codes that reveal something about the fact this question asks for.
 
-        These codes are those of the question, of questions that depend on it, and of all questions
+        These are the codes of the question, of questions that depend on it, and of all questions
         that ask for the same fact.
         """
         return self._statement_epsilons[question.name]

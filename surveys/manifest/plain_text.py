@@ -164,8 +164,8 @@ def _drop_number(text: str) -> str:
 def are_similar(one: str, other: str) -> bool:
     """Return whether two questions differ only in a few letters, or in the order of their words.
 
-    One difference is one letter added, dropped or replaced. For every twelve letters of the longer
-    text, one difference is allowed, but at least one and at most five.
+    One difference is one letter added, dropped or replaced. One difference is allowed for every
+    twelve letters of the longer text, but at least one and at most five.
     """
     first, second = find_skeleton(one), find_skeleton(other)
     longer = max(len(first), len(second))

@@ -53,7 +53,7 @@ class TypeDescription:
     is_scrambled: bool = True
     # In the order in which people see them.
     fixed_answers: tuple[FixedAnswer, ...] = ()
-    # Words that Murmur provides in every language, shown next to those of the author.
+    # Words that Murmur provides in every language, shown next to the author's words.
     own_words: tuple[str, ...] = ()
     has_options: bool = False
     first_code: int = 0  # the code of the author's first option

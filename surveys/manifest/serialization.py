@@ -102,7 +102,7 @@ def _read(kind: type[_Read], raw: dict[str, Any]) -> _Read:
 
 
 def _read_questions(raw: Sequence[dict[str, Any]]) -> tuple[ManifestQuestion, ...]:
-    """Read the questions, and give a second code of a scale the items of that scale."""
+    """Read the questions, and give a second code of a scale the items of the scale."""
     found: dict[str, ManifestQuestion] = {}
     for one in raw:
         name, score = one["name"], one.get("score", {})

@@ -44,7 +44,7 @@ def strength_word(epsilon: float) -> str:
     """Return the key of the word for this ε. Keys are the same in every language.
 
     The ε must include everything that a report reveals about the answer: the answer's own code or
-    codes, and those of other questions that reveal something about the answer.
+    codes, and the codes of other questions that reveal something about the answer.
     """
     return next((word for largest, word in _LARGEST if epsilon <= largest), HARDLY)
 

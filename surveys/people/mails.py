@@ -75,7 +75,7 @@ def _send(invitation: Invitation, token: str) -> bool:
         "what": one if number < 2 else f"{number} surveys",
         "role": Role(invitation.role).label.lower(),
         "time": VALID_FOR,
-        # The link uses PUBLIC_URL, because a stranger could set the host in a request.
+        # The link uses PUBLIC_URL, because an attacker could set the host in a request.
         "link": settings.PUBLIC_URL + reverse("surveys:invitation", args=[token]),
     }
     mail = EmailMessage(subject=SUBJECT, body=MESSAGE.format(**told), to=[invitation.address])

@@ -22,7 +22,7 @@ def find_figure(
     """Describe the share for which pages plan a question; for a range, describe the mean.
 
     With a rule, the share is among those asked; with a refusal, it is among those who answer. With
-    a follow-up, the share is that of Yes to the first part. No has a single code, so the share of
+    a follow-up, this is the share of Yes to the first part. No has a single code, so the share of
     Yes is computed from No.
     """
     if share is None:

@@ -175,7 +175,8 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
 def find_people(parts: SpreadParts, *, people: int, standard_error: float) -> int:
     """Find how many people a table needs for a standard error, from the error's parts for `people`.
 
-    This solves a / n + b / n**2 = w, because the noise of a publication does not depend on n.
+    This solves a / n + b / n**2 = w, where w is the squared standard error. Its second term comes
+    from the noise of the publication, which does not depend on n.
     """
     wanted = standard_error**2
     one = (parts.people**2 + parts.scrambling**2) * people

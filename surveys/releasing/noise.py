@@ -81,7 +81,7 @@ def count_most_symbols(manifest: Manifest, questions: Sequence[str]) -> int:
 def plan_release(
     request: ReleaseRequest, manifest: Manifest, *, delta_nanos_left: int
 ) -> ReleasePlan:
-    """Choose the noise of a request that was checked; may raise NotReleasable."""
+    """Choose the noise for a request that has been checked; may raise NotReleasable."""
     if request.kind == ReleaseKind.TABLE:
         return _plan_table(request, manifest, delta_nanos=delta_nanos_left)
     if request.kind == ReleaseKind.LEADER:

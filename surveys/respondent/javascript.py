@@ -71,7 +71,7 @@ _REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")
 
 
 def split_tokens(source: str) -> list[Token]:
-    """Split a module into tokens. Their joined texts equal the module."""
+    """Split a module into tokens. Joining the tokens' text gives the module again."""
     if _REFUSED_CHARACTERS.search(source):
         raise UnsupportedScriptError("unusual white space or line end")
     return list(_Splitter(source).split())

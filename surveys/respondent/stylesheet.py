@@ -1,8 +1,8 @@
 """Shortens our own stylesheet without changing its meaning.
 
 Comments, white space that separates nothing, and semicolons before closing braces are removed.
-The same source always gives the same bytes. The module supports only the part of the language that
-the stylesheet uses. It rejects anything else, such as a comment within a line or an escape.
+The same source always gives the same bytes. The module supports only the part of CSS that the
+stylesheet uses. It rejects anything else, such as a comment within a line or an escape.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 
 class UnsupportedStylesheetError(ValueError):
-    """The stylesheet uses a part of the language that is not supported."""
+    """The stylesheet uses a part of CSS that this module does not support."""
 
 
 # A comment fills whole lines, so it separates nothing that line ends do not separate.

@@ -29,8 +29,8 @@ class GroupSize:
 class GroupEstimate:
     """The estimate of one share or mean in one group; its interval runs from `low` to `high`.
 
-    Most fields are those of `aggregator.results.estimate.Estimate`. `n` counts the group's reports
-    in which the question was asked.
+    Most fields are as in `aggregator.results.estimate.Estimate`. `n` counts the group's reports in
+    which the question was asked.
     """
 
     question: str

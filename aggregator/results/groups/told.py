@@ -39,7 +39,7 @@ def find_told(manifest: Manifest, found: Combinations) -> tuple[str, ...]:
 
 
 def list_size_groups(manifest: Manifest, found: Combinations) -> dict[str, Groups]:
-    """Map each declared question to those of its groups that are not hidden as too small."""
+    """Map each declared question to its groups that `hide_small_groups` does not hide."""
     groups = {}
     for place, question in enumerate(list_declared(manifest)):
         hidden = hide_small_groups(found.count(place, question.k), minimum=manifest.crowd)

@@ -81,5 +81,5 @@ def _mode(path: Path) -> int:
 
 
 def _is_open(path: Path) -> bool:
-    """Return whether neither the file's mode nor that of a folder above keeps other users out."""
+    """Return whether neither the file's mode nor a parent folder's mode keeps other users out."""
     return all(_mode(part) & OTHERS for part in (path, *path.parents))

@@ -73,7 +73,7 @@ _UNACKNOWLEDGED = """
 
 
 def count_missing(wave: Wave) -> int:
-    """Return how many acknowledged reports are missing, a negative number if there are too many."""
+    """Return how many acknowledged reports are missing, or minus the number of extra reports."""
     acknowledged, accounted = count_reports(wave)
     return acknowledged - accounted
 

@@ -61,7 +61,7 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def sent(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank the person for a form. The URL reveals nothing about the form."""
+    """Thank the person for submitting a form. The URL reveals nothing about the form."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "missing", slug=slug)

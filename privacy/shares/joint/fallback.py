@@ -16,7 +16,8 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 # Expected number of reports in which one given code must be swapped for another.
 _SWAPPED_FOR_SHARES = 3.0
 _SWAPPED_FOR_MEANS, _SWAPPED_FOR_MEANS_AT_LOOKS = 8.0, 20.0
-# Below 5 flips of 100, all codes must also be swapped together in this expected number of reports.
+# Below 5 flips of 100, the expected number of reports in which all codes are swapped must also be
+# at least _SWAPPED_TOGETHER.
 _FEW_FLIPS = 0.05
 _SWAPPED_TOGETHER = 0.15
 _CAUTIOUS = 0.2  # fraction of the allowed error that the cautious level allows
@@ -47,10 +48,10 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
 
     Notes
     -----
-    The second condition matters where few people are asked: people who were not asked must
-    sometimes look as if they had been asked, in all codes together. At the limits, 95 % intervals
-    of a question alone (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share
-    with a probability of .94, by exact sums. For a question with its parent or two parents
+    The second condition matters where few people are asked: sometimes, all codes of a person who
+    was not asked must look as if the person had been asked. At the limits, 95 % intervals of a
+    question alone (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share with
+    a probability of .94, by exact sums. For a question with its parent or two parents
     (`privacy.shares.joint.likelihood.joint_share`), the coverage in simulated surveys is .934 or
     more with 5 or more flips, and about .93 with fewer flips. Beyond the limits, coverage falls to
     .91 for a question alone at 5 flips and 10 reports, and to .90 for a question with its parent at

@@ -52,7 +52,7 @@ class LaunchForm(forms.Form):
 
 
 class UndoForm(forms.Form):
-    """The form that undoes a step. Then the author sees the `page` with the button again."""
+    """The form that undoes a step. Afterwards, the author sees the `page` with the button again."""
 
     stamp = forms.CharField()
     page = forms.ChoiceField(choices=[(name, name) for name in BUDGET_PAGES])

@@ -46,7 +46,7 @@ def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
 
 
 class QuestionForm(forms.Form):
-    """The fields that every type of question has. `questions` are those of the survey, in order."""
+    """The fields that every type of question has. `questions` are the survey's, in order."""
 
     type: QuestionType
 
@@ -155,7 +155,7 @@ class QuestionForm(forms.Form):
 
     @property
     def differing(self) -> list[str]:
-        """Say how the protection of the question differs from that of most other questions."""
+        """Say how the question's protection differs from the protection of most other questions."""
         said = []
         if "flips" in self.fields and str(flips := self["flips"].value()) != str(self.usual_flips):
             said.append(f"{flips} of 100")

@@ -42,7 +42,7 @@ _ASKS = re.compile(r".*[?？؟][\s\"'”’»“)*:]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """A range: a scale if it has labels, or few points and no unit, and otherwise a number."""
+    """A range, which is a scale if it has labels, or few points and no unit; if not, a number."""
 
     low: int
     high: int
@@ -121,7 +121,7 @@ def split_details(text: str) -> tuple[str, list[Detail]]:
 
 
 def find_range(text: str) -> Range | None:
-    """Read "1 never – 5 always", "1 = never, 5 = always", "0 to 30 days" or "1-5"."""
+    """Read a range: "1 never – 5 always", "1 = never, 5 = always", "0 to 30 days" or "1-5"."""
     found = _RANGE.fullmatch(text) or _LABELLED_ENDS.fullmatch(text)
     if found is None:
         return None

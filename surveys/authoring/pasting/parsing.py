@@ -59,7 +59,7 @@ _HEADS = {
     "nr.",
     "#",
 }
-# The head of a column of answers: a letter, a number, or a word such as "answers".
+# The header of a column of answers: a letter, a number, or a word such as "answers".
 _HEAD_OF_ANSWERS = re.compile(
     r"[^\W\d_]|\d{1,3}|(?:answers?|options?|choices?|responses?|antwort(?:en)?|optionen|réponses?"
     r"|respuestas?|opci(?:ón|ones)|الإجابات|答案|选项)(?: ?(?:[^\W\d_]|\d{1,3}))?"

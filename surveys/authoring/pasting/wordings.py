@@ -8,7 +8,7 @@ from surveys.manifest.plain_text import fold
 
 _YES = {"yes", "ja", "oui", "sí", "si", "نعم", "是"}
 _NO = {"no", "nein", "non", "لا", "否"}
-# The first words of each language are those of the respondents' page.
+# The first words of each language are the words on the respondents' page.
 _REFUSED = {
     "prefer not to say",
     "i prefer not to say",

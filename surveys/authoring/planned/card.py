@@ -16,7 +16,7 @@ from surveys.models.planned_comparisons import MAX_PLANNED
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedLine:
-    """One planned comparison. `problem` says why it cannot be made, or is empty."""
+    """One planned comparison. `problem` says why it cannot be made, if it cannot."""
 
     pk: int
     title: str

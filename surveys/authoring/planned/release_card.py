@@ -25,7 +25,7 @@ from surveys.releasing.words import find_group, find_questions, name_request
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseLine:
-    """One planned release. `problem` says why it cannot be made, or is empty."""
+    """One planned release. `problem` says why it cannot be made, if it cannot."""
 
     pk: int
     title: str

@@ -2,8 +2,9 @@
 
 This runs in the child process (child.py).
 
-pyxform's own reader stops after 60 empty rows, skips columns without a head and does not say which
-column a cell is in. The cells are therefore read here, and are converted to text as in pyxform.
+pyxform's own reader stops after 60 empty rows, skips columns without a header and does not say
+which column a cell is in. The cells are therefore read here, and are converted to text as in
+pyxform.
 """
 
 from __future__ import annotations

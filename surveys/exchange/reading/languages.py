@@ -22,7 +22,7 @@ _WITH_CODE = re.compile(r"(?P<name>[^()]*)\((?P<code>[^()]*)\)\s*")
 @dataclass(kw_only=True)
 class Languages:
     own: str  # Murmur's code of the language
-    own_name: str  # the name in the file, or empty if the columns have no language
+    own_name: str  # the name in the file, or "" if the columns have no language
     remarks: list[str] = field(default_factory=list)
 
     def find(self, written: str) -> str:
@@ -43,7 +43,7 @@ def find_code(written: str) -> str:
 
 
 def read_languages(labels: Sequence[str], *, default: str) -> Languages:
-    """Choose the survey's own language: the default in the file, or that of the first labels."""
+    """Choose the survey's own language: the file's default, or the language of the first labels."""
     named = [name for name in labels if name]
     own_name = default if default in named else ""
     if not own_name and "" not in labels and named:

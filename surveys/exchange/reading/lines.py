@@ -24,7 +24,7 @@ FORMULA = (
 
 @dataclass(kw_only=True)
 class Line:
-    """A row. `cells` maps the heads of columns to the row's cells."""
+    """A row. `cells` maps the headers of columns to the row's cells."""
 
     sheet: str
     row: int

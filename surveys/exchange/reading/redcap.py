@@ -59,9 +59,9 @@ def is_dictionary(sheet: Sheet) -> bool:
 
 
 def _read_heads(sheet: Sheet) -> dict[str, str]:
-    """Map column letters to column names. An unknown column keeps its head.
+    """Map column letters to column names. An unknown column keeps its header.
 
-    If no column is recognized as the field names, column A is used, unless its head is known.
+    If no column is recognized as the field names, column A is used, unless its header is known.
     """
     first = next(iter(sheet.rows.values()), {})
     heads: dict[str, str] = {}

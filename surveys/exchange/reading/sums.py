@@ -131,8 +131,8 @@ Step = tuple[int | None, int | None, str]  # the smallest and largest total, and
 def read_formula(text: str) -> tuple[Sum, list[Step]]:
     """Read a sum, or a formula on a sum. Raises NotReadable if the text is neither.
 
-    `if(${total} >= 10, 'yes', 'no')` has two steps. The first step that contains a total applies;
-    the last step contains all totals. A sum has no steps.
+    `if(${total} >= 10, 'yes', 'no')` has two steps. The first step that contains a total applies.
+    The last step contains all totals. A sum has no steps.
     """
     with suppress(NotReadable):
         return _read_steps(Tokens(text))

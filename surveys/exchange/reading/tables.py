@@ -1,4 +1,4 @@
-"""The sheets of an XLSForm as tables, whose heads are read with pyxform's aliases."""
+"""The sheets of an XLSForm as tables, whose headers are read with pyxform's aliases."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Column:
 
 @dataclass(kw_only=True)
 class Table:
-    """A sheet whose heads are read with pyxform's aliases."""
+    """A sheet whose headers are read with pyxform's aliases."""
 
     columns: list[Column]
     lines: list[Line]
 
     def find(self, *tokens: str) -> str:
-        """Return the head of the first matching column, or an empty string if there is none."""
+        """Return the header of the first matching column, or an empty string if there is none."""
         found = (one.head for one in self.columns if one.tokens == tokens)
         return next(found, "")
 

@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(kw_only=True)
 class Rows:
-    """All rows. `names` maps the names in the definition to those in the file."""
+    """All rows. `names` maps names in the definition to names in the file."""
 
     language: str
     rows: list[Row] = field(default_factory=list)

@@ -42,7 +42,8 @@ def branches(manifest: Manifest) -> bool:
 def counts_pages(manifest: Manifest) -> bool:
     """Return whether pages are counted instead of questions.
 
-    Pages are counted if a page can have no question or several, or if answers decide the path.
+    Pages are counted if a page may have no question or more than one, or if answers decide the
+    path.
     """
     if manifest.mode == Mode.MANUAL:
         return False

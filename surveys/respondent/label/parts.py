@@ -66,7 +66,7 @@ class Odds:
     """How one group of equally protected questions is scrambled."""
 
     names: tuple[str, ...]  # the names of the questions in the manifest
-    scope: str  # "Questions 1 and 3"; empty if one statement covers all
+    scope: str  # "Questions 1 and 3", or "" if one statement covers all
     sentence: str  # stands alone, without the scope
 
 

@@ -28,7 +28,7 @@ LONG_TITLE = 70
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """The address where people answer. `language` is empty if the page chooses one."""
+    """The URL at which people answer. `language` is "" if the page chooses the language."""
 
     address: str
     language: str = ""

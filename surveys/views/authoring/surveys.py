@@ -179,7 +179,7 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
     """Count the waves and add up what answering all of them reveals, or return None for one wave.
 
-    The total of a wave is that of coins if answering with coins reveals more.
+    If answering with coins reveals more, the total of a wave is the total for coins.
     """
     totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
