@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HALF_MOMENTS: list[Moment] = [5, "before the commit", "after the commit"]
 PEOPLE = 60
 FILE = "chart.180mm.svg"
-# Moments before and after the job executes its statements, and its first commit.
+# Moments before and after each of a job's first seven statements, and its first commit.
 MOMENTS: list[Moment] = [
     *(number for statement in range(1, 8) for number in (statement, -statement)),
     *("before the commit", "after the commit"),
@@ -155,7 +155,7 @@ def list_sides() -> list[tuple[int, bool]]:
 def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
 ) -> None:
-    settings.RELEASES = tmp_path  # records the test even if a backup seals the half again
+    settings.RELEASES = tmp_path  # records the test, even if a backup seals the half again
     monkeypatch.setattr(halves, "EQUATIONS_OF_A_CLAIM", 0)
     rows = [bytes([row % 2, row % 3 == 0, row // 3 % 2]) for row in range(300)]
     wave = end(open_wave_with_wards(people_expected=400), rows=rows)

@@ -167,11 +167,11 @@ def assert_found_by_indexes(
 
 @pytest.mark.django_db
 def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
-    """Murmur never analyzes its tables, but the owner of a server may."""
+    """Murmur never runs ANALYZE, but the operator of a server may."""
     fill()
     for _ in range(2):
         lines = plan_sweep()
-        # In plans, a subquery calls its table U0.
+        # In query plans, the table of a subquery is called U0.
         whole = GROWING | {"surveys_wave", "U0"}
         assert_found_by_indexes(lines, expected=DUE | COVERING | MAILS, never_read_whole=whole)
         analyze()

@@ -33,12 +33,12 @@ SCORES: list[dict[str, Any]] = [
     {"output": "cut_off", "cut_off": 6},
 ]
 PEOPLE = 200
-# Results quote the label, and the report has a sentence for this.
+# Results quote the label, and the report has a sentence about scores.
 SAID_OF_SCORES = (
     r"Only (your|which|whether)[^.<]* is scrambled and sent\. |"
     r"Each respondent’s device added up [^<]* was randomized and sent\.(</p>\s*<p[^>]*>| )?"
 )
-# The label explains in one place how both codes of a scale are sent; they are in one block.
+# The label explains in one place how both codes of a scale are sent. Both are in one block.
 OF_ONE_SCALE = (
     r'Before they answered, people could read:.*?</ul>|,\d+(?=,"Randomized in the browser)'
 )
@@ -67,7 +67,7 @@ def make_scales() -> Survey:
 
 
 def make_carriers(texts: list[str]) -> Survey:
-    """Ask for the same numbers, choices and yes/no directly, under the names that results use."""
+    """Make a survey that asks directly for what scores send, under the names that results use."""
     survey = make_survey(questions=("Is it cold?",))
     carriers: list[dict[str, Any]] = [
         {"type": "number", "minimum": 0, "maximum": 12, "refusal": True},
@@ -114,7 +114,7 @@ def _add_group(survey: Survey) -> None:
 
 
 def fill(wave: Wave) -> None:
-    """Let the same people report, with the same draws and ids."""
+    """Let the same people send reports, with the same random draws and ids."""
     choices: dict[str, list[int | None]] = {
         "number": [None, *range(13)],
         "choice": [0, 1, 2],
@@ -135,7 +135,7 @@ def fill(wave: Wave) -> None:
 
 
 def list_pages(wave: Wave, *, group: str, compared: Compared) -> dict[str, str]:
-    """Read every page and file about the results, and remove what names this one survey."""
+    """Read every page and file about the results, and remove what identifies the survey."""
     slug, client = wave.survey.slug, sign_in(wave.survey.owner)
     names = (
         "results",

@@ -355,7 +355,7 @@ def test_beat_sends_tasks_that_exist_at_night_and_with_no_time_in_them() -> None
 def test_messages_do_not_pile_up_while_nobody_takes_them(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Messages cannot expire, because they name no moment."""
+    """Messages cannot expire, because they contain no time."""
     waves = [make_wave() for _ in range(3)]
     for wave in waves:
         send_many(wave, ROWS)
@@ -407,7 +407,7 @@ def test_no_task_may_run_until_the_broker_redelivers_its_message() -> None:
         settings.CELERY_TASK_TIME_LIMIT
         < (settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"])
     )
-    # These may take longer: their messages are acknowledged when they start.
+    # These two tasks may take longer: their messages are acknowledged when the tasks start.
     assert not tasks.verify.acks_late
     assert not tasks.delete_survey_on_its_date.acks_late
 

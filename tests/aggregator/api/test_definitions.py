@@ -138,7 +138,7 @@ def test_a_draft_is_replaced_and_what_stays_keeps_its_row(client: Client, survey
     assert survey.planned_comparisons.get() == plan
     [row] = HistoryRow.objects.filter(slug=survey.slug, kind=Kind.DEFINITION)
     assert (row.verb, row.account) == (Verb.CHANGED, survey.owner.pk)
-    # Sending the same definition again changes nothing and leaves no row.
+    # Sending the same definition again changes nothing and adds no row to the history.
     assert put(client, survey, definition, answer["ETag"])["ETag"] == answer["ETag"]
     assert HistoryRow.objects.filter(kind=Kind.DEFINITION).count() == 1
     # Parts that a definition omits are deleted.
@@ -177,7 +177,7 @@ def test_nothing_is_replaced_unseen_overtaken_invalid_or_after_the_opening(
     assert put(sign_in(colleague), survey, content, etag).status_code == 403
     assert put(sign_in(make_user()), survey, content, etag).status_code == 404
     assert client.get(address_of(survey)).content == read.content
-    # The ETag is accepted as a compressing proxy writes it, and in a list with other ETags.
+    # The ETag is also accepted in the form that a compressing proxy sends, and in a list of ETags.
     assert put(client, survey, content, f'"x", W/{etag}').status_code == 200
     assert slug_of(put(client, survey, content, etag)) == "overtaken"
     etag = client.get(address_of(survey))["ETag"]

@@ -1,4 +1,4 @@
-"""JSON that is nested too deeply is refused like other nonsense and causes no error 500."""
+"""JSON that is nested too deeply is rejected like other invalid JSON and causes no error 500."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def address(route: Route, slug: str) -> str:
 
 
 def sign_in_strictly(user: Any) -> Client:
-    """Sign in with a token against forged forms, as a browser does, so that bodies are read."""
+    """Sign in with CSRF checks and a matching token, as in a browser, so that bodies are read."""
     client = sign_in(user)
     client.handler.enforce_csrf_checks = True
     client.raise_request_exception = False

@@ -1,4 +1,4 @@
-"""The description of the API."""
+"""Many clients can request the description of the API at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests by token: each can do what its account may do, but only what its scopes allow."""
+"""A request with a token can do what the account may do, within the scopes of the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API: a user's own surveys, results and exports; every refusal is problem+json."""
+"""The API: a user's own surveys, results and exports; every refused request gets problem+json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proposed background contains no group of few people, and keeps as much as possible."""
+"""The proposed background contains no group of few people, and keeps as much detail as possible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEED = 20261124
 
 
 def propose(manifest: Manifest, found: Combinations) -> Proposal:
-    """Propose a background if the sizes of all declared questions are shown elsewhere."""
+    """Propose a background, given that pages show the group sizes of all declared questions."""
     return propose_among(manifest, found, told=[one.name for one in list_declared(manifest)])
 
 
@@ -32,7 +32,7 @@ def declare(
     sizes: Sequence[int], *, refusal: bool = False, blocks: int = 1, drawn: int | None = None,
     planned: Sequence[str] = (), display_minimum: int = 10, rule: Any = None,
 ) -> Manifest:  # fmt: skip
-    """Make declared questions of these numbers of options, and a yes/no question per block."""
+    """Make a declared question for each number of options, and a yes/no question per block."""
     declared = [
         ManifestQuestion(
             name=f"q{number}", type=QuestionType.DECLARED, text="?", refusal=refusal,
@@ -56,7 +56,7 @@ def declare(
 
 
 def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinations:
-    """Build combinations from their numbers of people; in each key, masks come first."""
+    """Build combinations from the number of people in each. Each key lists the masks first."""
     people = {codes: number for codes, number in people.items() if number}
     rows = np.array(list(people), dtype=np.uint8)
     sizes = np.array(list(people.values()), dtype=np.int64)
@@ -73,7 +73,7 @@ def list_levels(proposal: Proposal) -> dict[str, tuple[tuple[int, ...], ...]]:
 
 
 def count_cells(background: Background, found: Combinations) -> dict[Any, int]:
-    """Count the people of each combination of masks and levels that a file distinguishes."""
+    """Count the people with each combination of masks and levels that a file distinguishes."""
     cells: dict[Any, int] = {}
     for mask, codes, people in zip(found.masks, found.declared, found.people, strict=True):
         told = [
@@ -118,10 +118,10 @@ FEW_OF_THE_SECOND_ANSWER = count(
 @pytest.mark.parametrize(
     ("planned", "levels"),
     [
-        ((), ((0, 1), (2,), (3,))),  # the smaller neighbour
+        ((), ((0, 1), (2,), (3,))),  # merges with the smaller neighbour
         (("q1.0",), ((0,), (1, 2), (3,))),
         (("q1.0", "q1.2"), ((0,), (1, 3), (2,))),
-        (("q1.1",), ((0, 1), (2,), (3,))),  # this answer cannot stay
+        (("q1.1",), ((0, 1), (2,), (3,))),  # too few people for a level
     ],
 )
 def test_few_people_merge_with_a_neighbour_but_not_with_a_planned_answer(
@@ -136,7 +136,7 @@ HALVES = count({(0, 0): 20, (0, 1): 20, (1, 0): 20, (1, 1): 20})
 
 @pytest.mark.parametrize(("planned", "name"), [((), "q1"), (("q2.1",), "q2")])
 def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str], name: str) -> None:
-    """If two questions are equal, the planned one enters the background, otherwise the first."""
+    """Either question could enter, but not both: the planned one does, or else the first."""
     proposal = propose(declare([2, 2], planned=planned), HALVES)
     assert list_levels(proposal) == {name: ((0,), (1,))}
     assert proposal.smallest == 40
@@ -146,13 +146,13 @@ def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str],
     ("rule", "told", "names"),
     [
         (None, ["q2"], ["q2"]),
-        (None, ["q1", "q2"], []),  # if both sizes were shown, they would reveal one person
+        (None, ["q1", "q2"], []),  # the sizes of both together would reveal one person
         ({"name": "q1", "is": [2]}, ["q2"], []),
         (
             {"name": "q1", "is": [0]},
             ["q2"],
             ["q2"],
-        ),  # those who satisfy the rule are too few for any figure
+        ),  # too few people satisfy the rule for any figure
     ],
 )
 def test_a_question_whose_rows_and_other_figures_leave_one_person_does_not_enter(

@@ -83,7 +83,7 @@ def close_random_wave(seed: int) -> Results:
 
 
 def read_table_1(results: Results) -> dict[str, dict[str, int]]:
-    """Map each question and group to its number in Table 1 of the report, without hidden groups."""
+    """Map each question to the sizes of its groups in Table 1 of the report, except hidden ones."""
     [table] = write_participants(list_blocks(results)).parts
     found: dict[str, dict[str, int]] = {}
     for row in table.rows if isinstance(table, Table) else ():
@@ -141,7 +141,7 @@ def test_a_file_has_a_row_for_each_person_and_the_groups_of_table_1(seed: int) -
 
 @of_random_surveys
 def test_joined_with_all_other_files_and_pages_it_tells_of_no_few_people(seed: int) -> None:
-    """Each figure shown, and the rest of each total, describes nobody or at least C people."""
+    """Every figure, and every total less its shown parts, is about nobody or at least C people."""
     results = close_random_wave(seed)
     crowd = results.wave.crowd
     chosen = {one.question for one in read_background(RowsFile.objects.get().chosen or [])}
@@ -181,7 +181,7 @@ def count_in_questions(found: BreakdownResult, results: Results) -> Iterator[tup
 def count_crossed(
     found: BreakdownResult, shown: Mapping[int, int]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield each shown group's people: in all, and per answer to another declared question."""
+    """Yield a shown group's size, and its counts of the answers to one other declared question."""
     for group, people in shown.items():
         for name in {one.question for one in found.crossed if one.group == group}:
             own = [one for one in found.crossed if (one.group, one.question) == (group, name)]
@@ -190,7 +190,7 @@ def count_crossed(
 
 @pytest.fixture
 def results() -> Results:
-    """Make a wave with four declared groups whose background is proposed but not yet chosen."""
+    """Make a wave with four declared groups; its background is proposed but not yet chosen."""
     survey = make_survey(questions=["Do you work?"])
     options = ["North", "East", "South", "West"]
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
@@ -207,7 +207,7 @@ def choose_on_page(results: Results, **fields: str) -> None:
 
 
 def test_choosing_twice_is_refused_and_changes_nothing(results: Results) -> None:
-    """Both windows read the row before either of them makes a choice."""
+    """Two windows read the row before either of them makes a choice."""
     first, second = (RowsFile.objects.get(wave=results.wave) for _ in range(2))
     choose(first, ())
     with pytest.raises(AlreadyChosenError):
@@ -231,7 +231,7 @@ def test_nothing_finer_than_the_proposal_can_be_chosen(results: Results) -> None
 
 
 def test_the_page_stores_a_coarser_choice_once(results: Results) -> None:
-    # West with East, and East with North, are one group.
+    # West is merged with East, and East with North, so the three become one group.
     choose_on_page(results, q2="on", **{"q2-3": "1", "q2-1": "0"})
     variable = results.manifest.questions[1].variable
     merged = (Levels(question="q2", levels=((0, 1, 3), (2,)), hidden=frozenset()),)

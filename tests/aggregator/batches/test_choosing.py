@@ -1,4 +1,4 @@
-"""Chance, drawn again each time, decides which reports a batch takes: no id is preferred."""
+"""Each batch takes reports by chance, in a new random draw: no id is preferred."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def find_waiting(wave: Wave) -> set[bytes]:
 
 
 def seal(wave: Wave) -> set[bytes]:
-    """Seal a batch, and return the ids that still wait."""
+    """Seal a batch, and return the ids of the reports that still wait."""
     assert seal_next_batch(wave_id=wave.pk) is not None
     return find_waiting(wave)
 
 
 def ids_from(first: int, count: int, *, begin: bytes = b"") -> list[bytes]:
-    """Return ids as browsers draw them, or ids with a beginning that a program has chosen."""
+    """Return ids like those that browsers draw, or ids whose first bytes a program has chosen."""
     return [
         (begin + hashlib.sha256(number.to_bytes(8, "big")).digest())[:32]
         for number in range(first, first + count)
@@ -55,7 +55,7 @@ def ids_from(first: int, count: int, *, begin: bytes = b"") -> list[bytes]:
 
 
 def count_rounds(rounds: int, ids: list[bytes]) -> Iterator[set[bytes]]:
-    """Make the same reports wait in each round; yield the ids that still wait after one batch."""
+    """In each round, store the same reports, seal one batch, and yield the ids that still wait."""
     wave = make_wave(minimum_batch=K, display_minimum=K)
     for _ in range(rounds):
         RawReport.objects.bulk_create(
@@ -70,7 +70,7 @@ def is_plausible(count: int, *, of: int, chance: float) -> bool:
 
 
 def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> None:
-    """K of 35 reports wait. Over 400 batches, each id waits as often as any other."""
+    """Of 35 reports, K go on waiting. Over 400 rounds, each id waits as often as any other."""
     ids = sorted(ids_from(0, 35))
     rounds = 400
     waited = dict.fromkeys(ids, 0)
@@ -85,7 +85,7 @@ def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> No
 
 
 def test_of_those_that_wait_half_stay_each_time() -> None:
-    """Of the reports left after the first batch, 1/2, 1/4 and 1/8 are left after the later ones."""
+    """Of the reports left after the first batch, 1/2, 1/4 and 1/8 are left after the next three."""
     rounds, batches = 60, 3
     stayed = [0] * batches
     wave = make_wave(minimum_batch=K, display_minimum=K)
@@ -107,8 +107,8 @@ def test_ids_of_one_range_are_sealed_neither_first_nor_last(begin: bytes) -> Non
     waited = sum(
         len(waiting & set(chosen)) for waiting in count_rounds(rounds, chosen + ids_from(0, 2 * K))
     )
-    # K of 3K reports wait, and K of the 3K have such ids. Draws without replacement make the counts
-    # spread less than the binomial distribution.
+    # Of 3K reports, K go on waiting, and K have such ids. Because reports are drawn without
+    # replacement, the counts vary less than under the binomial distribution.
     assert is_plausible(waited, of=rounds * K, chance=1 / 3), waited
 
 
@@ -137,4 +137,4 @@ def test_the_database_draws_a_nonce_for_each_batch(monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     ids = ids_from(0, 40)
     first, second = (frozenset(waiting) for waiting in count_rounds(2, ids))
-    assert first != second  # equal once in 10^9 runs: 40 choose 10 is 848 million
+    assert first != second  # equal by chance once in 10^9 runs: 40 choose 10 is 848 million

@@ -1,4 +1,4 @@
-"""Batches are counted one by one, and then added up."""
+"""Batches are counted one by one, and then the counts are added up, group by group."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_a_wave_is_divided_after_its_end_and_only_once(monkeypatch: pytest.Monke
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     assert (
         settle_half(wave_id=wave.pk, can_tell_groups=can_tell_groups) is None
-    )  # the last reports wait
+    )  # the last reports are still waiting
     process(wave)
     half = find_half(wave)
     assert half is not None

@@ -40,7 +40,7 @@ def test_a_table_holds_what_the_rule_reads_then_the_gate_and_the_symbol() -> Non
     }
     asked, gate = (0, 1, 2), (0, 1, 2)
     assert found == {
-        # No, yes, refused: only yes leads to q2.
+        # The codes of q1 are No, Yes and refused; only Yes leads to q2.
         "q2": [("q1", (0, 1, 0)), ("q2", (0, 1, 2, 3, 4))],
         # The last code of q2 means "not asked".
         **{

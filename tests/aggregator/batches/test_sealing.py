@@ -41,7 +41,7 @@ ROWS = [bytes([i & 1, i >> 1 & 1, i >> 2 & 1]) for i in range(100)]
         (50, True, 50),
         (99, True, 99),
         (MAX_BATCH, True, MAX_BATCH),
-        (MAX_BATCH + 1, True, MAX_BATCH + 1 - 50),  # a full batch stays
+        (MAX_BATCH + 1, True, MAX_BATCH + 1 - 50),  # K reports stay for the next batch
     ],
 )
 def test_sealing_leaves_a_full_batch_behind(waiting: int, closed: bool, size: int) -> None:
@@ -64,7 +64,7 @@ def test_a_closed_wave_is_sealed_with_nothing_left_over(minimum: int) -> None:
 def test_a_large_minimum_does_not_discard_reports_that_make_a_batch(
     waiting: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sealing, "MAX_BATCH", 16)  # scaled down from 65,536 and a minimum of 60,000
+    monkeypatch.setattr(sealing, "MAX_BATCH", 16)  # stands for 65,536; 15 stands for 60,000
     wave = make_wave(minimum_batch=15, display_minimum=15)
     send_many(wave, ROWS[:waiting])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

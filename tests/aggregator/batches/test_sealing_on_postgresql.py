@@ -11,7 +11,7 @@ from scripts.attacks.linker.server import Server, django_on
 from tests.support.waves import make_wave, send, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# Without these ways to join, PostgreSQL repeats a subquery for each row and compares the results.
+# If these ways to join are turned off, PostgreSQL repeats a subquery for each row.
 WAYS_TO_JOIN = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize")
 
 

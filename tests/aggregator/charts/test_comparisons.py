@@ -33,7 +33,7 @@ Kind = Comparison.Kind
 
 @pytest.fixture
 def survey() -> Survey:
-    """Make a final survey of three yes/no questions, a number and a declared group."""
+    """Make a closed survey with three yes/no questions, a number and a declared question."""
     survey = make_survey(title="Wards", questions=(), cap=2000)
     for text in ("Have you felt unsafe?", "Have you worked while ill?", "Have you slept badly?"):
         add_question(survey=survey, text=text, flips=5)

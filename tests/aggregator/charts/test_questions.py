@@ -47,7 +47,7 @@ def survey() -> Survey:
 
 
 def field_types() -> Survey:
-    """Make a final survey with a scale, a number, a rule that few people meet, and a refusal."""
+    """Make a survey with a scale, a number, and a choice behind a rule that few people meet."""
     survey = make_survey(title="All types", questions=(), flips=40, cap=600)
     first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
     rule = {"name": f"{first.pk}", "is": [1]}

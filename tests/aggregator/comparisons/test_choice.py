@@ -30,7 +30,7 @@ OPTIONS = tuple(Option(code=code, text=f"Ward {code}") for code in range(4))
 
 
 def make_survey(*, drawn: int | None = None) -> Manifest:
-    """Make a survey: Q1 decides Q2 and Q3 and shares their block; Q5 and Q6 are declared."""
+    """Make a survey: Q1 decides if Q2 and Q3, in its block, are asked; Q5 and Q6 are declared."""
     rule = {"name": "q1", "is": [1]}
     rules = {"q1": None, "q2": rule, "q3": rule, "q4": None}
     questions = [
@@ -103,7 +103,7 @@ def test_groups_wait_for_the_close_and_then_for_the_choice() -> None:
             assert refusal == GROUPS_AFTER_CLOSE
     assert find_refusal("q5", kind=Kind.BREAKDOWN, rows_file=make_rows_file()) == ""
     assert find_refusal("q6", kind=Kind.BREAKDOWN, rows_file=make_rows_file()) == ""
-    # Comparisons of scrambled questions wait for nothing.
+    # Comparisons of scrambled questions need not wait.
     assert find_refusal("q1", "q4", rows_file=None) == ""
 
 

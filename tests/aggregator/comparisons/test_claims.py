@@ -61,7 +61,7 @@ HIGHER = Claim(names=("q1", "q2"), is_higher=True)
 
 
 def make_related_wave(*, people: int = 1200) -> Wave:
-    """Divide a wave in which nearly everybody gives the same answer to the first two questions."""
+    """Make a divided wave in which all true answers to the first two questions agree."""
     wave = make_wave(sealed_half=True)
     generator = random.Random(20261127)
     rows = []
@@ -165,7 +165,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     SealedHalf.objects.update(claims=[one.to_json() for one in chosen])
     open_sealed_half(wave, *chosen)
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
-    assert rows.count() == 4  # a claim on a share and one on a difference share a table
+    assert rows.count() == 4  # a claim on a share and one on a difference use the same table
     found = run_tests(wave)  # before results count all reports
     csv = reverse("aggregator:comparison_csv", args=[wave.survey.slug, rows.earliest("pk").pk])
     assert owner.get(csv).status_code == 200
@@ -186,7 +186,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
         sizes.append(result.n)
         levels.append(result.share_first.level)
     assert sizes == [wave.batches.aggregate(n=Sum("size"))["n"] - sizes[1], sizes[1]]
-    assert levels == pytest.approx([0.99, 0.95])  # both count, as two of five claims
+    assert levels == pytest.approx([0.99, 0.95])  # the table is tested for two of five claims
     assert list_differences() == []
 
 
@@ -338,7 +338,7 @@ def test_what_could_not_be_tested_says_so_and_is_tried_again() -> None:
     rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
     [found] = run_tests(wave)
     assert (found.verdict, found.problem) == ("Not tested", "It did not converge.")
-    rows.update(attempts=MAX_ATTEMPTS + 1)  # the fault of the worker
+    rows.update(attempts=MAX_ATTEMPTS + 1)  # the failure was the fault of the worker
     run_tests(wave)
     [found] = run_tests(wave)
     assert found.problem == ""

@@ -1,4 +1,4 @@
-"""Comparisons of groups agree with the file of rows; comparisons of blocks show no few people."""
+"""Comparisons by groups agree with the file of rows; across blocks, no sum reveals few people."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ FEW_IN_FIRST = [[1, 1, 1], [60, 70, 80], [60, 70, 80]]
 
 
 def count_in_file(wave: Wave, indicators: Sequence[Indicator]) -> np.ndarray:
-    """Count the rows of the file by codes of indicators; a level counts as its first answer."""
+    """Count the file's rows by the codes of indicators; a level counts as its first answer."""
     results = find_view(wave.survey).results
     assert results is not None
     text = b"".join(find_rows(results).stream()).decode()
@@ -202,9 +202,9 @@ def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
 
 
 Drawn = tuple[int, ...]
-# How many people drew each pair of five blocks. Few drew the last pair.
+# The number of people who drew each pair of five blocks. Few drew the last pair.
 PAIRS: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 2), 40), (3, 4): 1}
-# Few people drew one set of three blocks, but many drew every two blocks.
+# Few people drew one set of three blocks, but many drew each pair of blocks.
 TRIPLES: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 3), 40), (2, 3, 4): 1}
 ONE_FILE: dict[Drawn, int] = {(0, 1): 40, (0, 2): 50, (1, 2): 30}
 
@@ -228,7 +228,7 @@ def send_blocks(people: dict[Drawn, int]) -> Wave:
 
 
 def list_crossed(wave: Wave) -> dict[tuple[str, str], np.ndarray]:
-    """Compare every two questions, and return the counts of the pairs that have a result."""
+    """Compare every pair of questions, and return the counts of each pair that has a result."""
     found = {}
     names = [one.name for one in wave.description.questions]
     for pair in combinations(names, 2):
@@ -242,7 +242,7 @@ def list_crossed(wave: Wave) -> dict[tuple[str, str], np.ndarray]:
 
 @pytest.mark.parametrize("few", [1, 29])
 def test_a_block_less_its_comparisons_is_about_nobody_or_many_people(few: int) -> None:
-    """Different people draw each pair of blocks, and the sums reveal their codes as well."""
+    """Each pair of blocks is drawn by different people, whose codes such sums would reveal too."""
     wave = close_blocks({**PAIRS, (3, 4): few})
     assert RowsFile.objects.get().has_files_of_blocks
     crossed = list_crossed(wave)

@@ -46,7 +46,7 @@ GROUPS = ("Ward A", "Ward B", "Ward C", "Ward D")
 
 
 def make_study() -> Survey:
-    """Q1 is the outcome; Q2 is a choice, Q3 a scale, Q4 a background question."""
+    """Make a survey: Q1 is the outcome, Q2 a choice, Q3 a scale, and Q4 a background question."""
     survey = make_survey(questions=["Hurt?"])
     places = ["Home", "Work", "School"]
     add_question(survey=survey, type=QuestionType.CHOICE, text="Where?", options=places)
@@ -61,7 +61,7 @@ def wave() -> Wave:
 
 
 def answer(wave: Wave, *, people: int, wards: int = 3) -> None:
-    """Send answers in which Q1 depends on Q2 and Q3, and nobody chooses a ward beyond `wards`."""
+    """Send answers in which Q1 depends on Q2 and Q3, and only the first `wards` wards occur."""
     manifest, draw = wave.description, random.Random(4)
     rows = []
     for _ in range(people):
@@ -208,7 +208,7 @@ def test_empty_groups_are_left_out(wave: Wave) -> None:
     counts = np.array([[5, 0, 7, 0], [6, 0, 8, 0]])
     _, ward = check_not_empty(counts, indicators)
     assert ward.levels == ((0,), (2,))
-    # If nobody is in the reference, the next group becomes the reference.
+    # If the reference group is empty, the next group becomes the reference.
     _, ward = check_not_empty(counts, find_indicators(wave.description, ["q1", "q4.all.1"]))
     assert ward.levels == ((0,), (2,))
     counts[:, 2] = 0
@@ -264,5 +264,5 @@ def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
     told = {term["name"] for term in comparison.result["terms"]} - {"intercept"}
     levels = read_background(RowsFile.objects.get().chosen or [])[0].shown
     assert len(told) == len(levels) - 1 < 3
-    # The plan counts a test for each ward but one, and a test of the whole factor.
+    # The plan counts a test for every ward but one, and a test of the factor as a whole.
     assert comparison.result["together"]["family"] == 4

@@ -1,4 +1,4 @@
-"""What can be compared in a survey with every type; cross tabulations under a random subset."""
+"""What can be compared in a survey with every question type; tables under a random subset."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from surveys.models import Survey
 from tests.support.factories import make_survey
 
 Kind = Comparison.Kind
-Truth = dict[tuple[int, ...], float]  # keyed by the codes of all symbols
+Truth = dict[tuple[int, ...], float]  # maps the true codes of all symbols to a share of people
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def gated(db: None) -> Manifest:
 
 
 def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:
-    """Count the expected reports of ten million people from the true codes of all symbols."""
+    """Return the counts expected in the reports of ten million people with these true codes."""
     symbols = [
         part
         for indicator in indicators
@@ -347,8 +347,8 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
         )
         assert found.tolist() == count_by_rows(sent, indicators).tolist()
     assert [one.name for one in list_indicators(gated) if one.is_plain] == ["q1", "q4"]
-    # A pair of items of one question has the gate of that question once; all other pairs have the
-    # gates of both questions.
+    # For a pair of items of one question, the gate is counted once; for any other pair, the gates
+    # of both questions are counted.
     indicators = list_pair_indicators(gated)
     codes = PairCodes(gated, indicators)
     codes.add(packed, size=len(sent))

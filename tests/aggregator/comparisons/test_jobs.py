@@ -189,7 +189,7 @@ def test_a_comparison_is_retried_after_a_temporary_failure_and_a_pause(
     with monkeypatch.context() as patch:
         fail(patch, OperationalError("database is locked"))
         assert compute(found).state == Comparison.State.WAITING
-        assert not run_comparison(comparison_id=found.pk)  # there is no second attempt at once
+        assert not run_comparison(comparison_id=found.pk)  # no second attempt follows at once
     assert "database is locked" in caplog.text
     let_the_pause_pass()
     assert compute(found).state == Comparison.State.DONE

@@ -48,7 +48,7 @@ def wave() -> Wave:
 
 
 def ask(wave: Wave, *claims: Claim) -> SealedHalf:
-    """Ask for the test of these claims instead of those written down, and open the half."""
+    """Replace the recorded claims by these, ask for their test, and open the half."""
     half = SealedHalf.objects.get(wave=wave)
     for claim in (FIRST, OTHER):
         remove_claim(wave=wave, claim=claim)
@@ -61,7 +61,7 @@ def ask(wave: Wave, *claims: Claim) -> SealedHalf:
 
 
 def restore(wave: Wave) -> None:
-    """Change the database as restoring a backup from before the test does."""
+    """Undo the test in the database, as restoring a backup from before the test does."""
     half = SealedHalf.objects.get(wave=wave)
     Batch.every.filter(wave=wave, number__gt=half.through_batch).update(is_held=True)
     Comparison.objects.filter(wave=wave).delete()
@@ -88,8 +88,8 @@ def test_after_a_restore_only_the_same_claims_are_tested_with_the_same_result(wa
         assert Batch.every.filter(wave=wave, is_held=True).exists()
         assert not Comparison.objects.exists()
         remove_claim(wave=wave, claim=others[-1])
-    assert list_differences() == []  # the obstacle tells the owner
-    assert ask(wave, OTHER, FIRST).opened_on  # in another order
+    assert list_differences() == []  # the stored obstacle already informs the owner
+    assert ask(wave, OTHER, FIRST).opened_on  # the same claims in another order
     assert findings(wave) == before
     assert list_differences() == []
 
@@ -115,7 +115,7 @@ def test_a_half_that_was_tested_opens_without_claims_and_verification_says_it_be
 
 def test_other_sealed_reports_are_another_test(wave: Wave) -> None:
     ask(wave, FIRST)
-    restore(wave)  # a backup from before the draw, so that other halves are drawn
+    restore(wave)  # the backup is from before the draw, so other halves are drawn
     SealedHalf.objects.update(through_batch=SealedHalf.objects.get().through_batch - 1)
     assert ask(wave, FIRST).obstacle == TESTED_BEFORE
 

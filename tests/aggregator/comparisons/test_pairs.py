@@ -43,9 +43,9 @@ def test_all_pairs_cover_every_type_and_say_what_they_leave_out() -> None:
         (("q2", "q3.all"), BY_RULE)
     }
     tested = {pair.indicators: pair for pair in result.pairs}
-    # All pairs are tested except the one above and the pair of a follow-up and its first part.
+    # All pairs are tested except the one above and the two parts of the follow-up question.
     assert len(tested) == 45 - 1 - 1
-    # The test agrees with the comparison that each line offers.
+    # The test on each line agrees with the comparison that the line offers.
     for line in write_pairs(result, manifest):
         if line.request and (line.first.name, line.second.name) in (
             ("q2", "q6.1"), ("q5", "q2"), ("q6.1", "q6.2"), ("q2", "q7.yes")

@@ -80,7 +80,7 @@ def test_below_the_display_minimum_nothing_is_requested() -> None:
 
 @pytest.mark.usefixtures("static_files")
 def test_figures_kept_from_an_earlier_version_never_promise_a_comparison() -> None:
-    """The earlier version showed results, and the survey closes with fewer reports than 3 × K."""
+    """An earlier version showed results; now the survey closes with fewer than 3 × K reports."""
     wave = make_planned_wave(people=140, minimum_batch=50, display_minimum=50)
     wave.snapshots.update(earlier_final=False)
     send_many(wave, [bytes([0, 1, 0])] * 5)

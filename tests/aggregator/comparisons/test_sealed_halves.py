@@ -1,7 +1,7 @@
 """Until the test, nothing shows the sealed half: no page, file, API, mail, command or result.
 
-Each test replaces every code of some batches, declared codes too, has everything computed again,
-and compares all that can be read.
+The first two tests replace every code in some batches, declared codes too, have everything computed
+again, and compare all that can be read.
 """
 
 from __future__ import annotations
@@ -144,13 +144,13 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test() -> None:
     ]
     for claim in chosen:
         add_claim(wave=wave, claim=claim)
-    observe(wave)  # requests comparisons on the way
+    observe(wave)  # this call also requests comparisons
     before = observe(wave)
     assert before["differences"] == []
     rewrite(list_held(wave), shift=1)
     assert find_changed(before, observe(wave)) == set()
-    # What is read does depend on reports: on those of the open half, and after the test on all
-    # reports.
+    # What can be read does depend on reports: at first on those of the open half, and after the
+    # test on all reports.
     rewrite(list(wave.batches.all()), shift=1)
     changed = find_changed(before, observe(wave))
     assert changed >= {"owner", "files", "comparisons", "results", "snapshots"}

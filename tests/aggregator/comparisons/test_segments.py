@@ -46,7 +46,7 @@ NONE = Contradiction(while_watched=False, after_fixed_end=False)
 
 
 def make_divided_wave(*, people: int = 4000) -> Wave:
-    """Make a wave: 60 % said Yes to the first two of four questions, the others to the last two."""
+    """Make a wave: of four questions, 60 % say Yes to the first two, and 40 % to the last two."""
     return make_answered_wave(people=people, profiles=((0.6, "1100"), (0.4, "0011")))
 
 
@@ -153,11 +153,11 @@ def test_only_plain_yes_or_no_questions_have_profiles() -> None:
 @pytest.mark.parametrize(
     ("counts", "segments", "advice"),
     [
-        # As many reports as two coins send from 1,000 people if all said No to both, or No only to
-        # Q1.
+        # The counts that two coins give for 1,000 people who all say No to both questions, or No to
+        # Q1 only.
         ([[562, 188], [188, 62]], 2, TOO_FEW_ROWS.format(segments=2)),
         ([[375, 375], [125, 125]], 3, TOO_FEW_ROWS.format(segments=3)),
-        # 20 of 1,000 people said Yes to both questions, and the others No to both.
+        # Of 1,000 people, 20 say Yes to both questions, and the others No to both.
         ([[554, 188], [188, 70]], 2, TOO_SMALL.format(minimum=30)),
     ],
 )

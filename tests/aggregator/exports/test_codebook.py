@@ -54,7 +54,7 @@ def send(wave: Wave, rows: list[bytes]) -> Survey:
 
 @pytest.fixture
 def study() -> Survey:
-    """Make a survey with every type of question, rules, refusals, and five blocks drawn of six.
+    """Make a survey with every type of question, rules, refusals, and five of six blocks drawn.
 
     There are declared groups of 700 and 500 people. Five of six blocks can be drawn in six ways, so
     each combination has more than thirty people.

@@ -64,7 +64,7 @@ def add_groups(survey: Survey, number: int, options: Sequence[str] = EIGHT) -> N
 
 
 def list_expected(results: Results, number: str = "") -> Iterator[Row]:
-    """Yield each sealed report as it must be in the file, without using the tested code."""
+    """Yield each sealed report as it must appear in the file, without using the tested code."""
     layout = Columns.of(results.manifest)
     background = read_background(RowsFile.objects.get(wave=results.wave).chosen or [])
     columns = list_columns(results.manifest)
@@ -117,7 +117,7 @@ def check(results: Results, number: str = "") -> list[Row]:
 
 
 def check_all(results: Results) -> list[list[Row]]:
-    """Check every file of the wave: one of everybody, or one for each large block."""
+    """Check every file of the wave: one with everybody, or one for each large block."""
     if not RowsFile.objects.get(wave=results.wave).has_files_of_blocks:
         rows = check(results)
         assert len(rows) == results.snapshot.total
@@ -168,7 +168,7 @@ def test_where_few_drew_the_same_8_of_16_questions_each_has_a_file_of_its_own() 
 
 
 def draw_two_of_three(*people: int) -> Results:
-    """Send reports; `people` counts those without the last, the second and the first block."""
+    """Send reports; `people` is how many lack the last, the second and the first block."""
     survey = make_survey(questions=("Ill?", "Late?", "Sad?"), drawn=2)
     wave = open_survey(survey=survey)
     for (one, other), count in zip([(0, 1), (0, 2), (1, 2)], people, strict=True):
@@ -240,7 +240,7 @@ def test_a_survey_of_declared_questions_only_has_rows_of_large_combinations(
 
 
 def send_groups(*sizes: int) -> Wave:
-    """Ask for the groups first: if lines were not sorted as text, they would reveal groups."""
+    """Send reports that begin with the group: lines not sorted as text would reveal groups."""
     survey = make_survey(questions=(), display_minimum=30)
     add_groups(survey, 1, [f"Ward {number}" for number in range(len(sizes))])
     add_question(survey=survey, text="Ill?")

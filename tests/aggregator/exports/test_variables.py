@@ -33,7 +33,7 @@ BEFORE = {
 def field(*, named: bool) -> Survey:
     survey = make_survey(questions=(), display_minimum=10)
     STUDY.add_questions(survey)
-    if not named:  # as all surveys were before variables existed
+    if not named:  # as in all surveys before variables existed
         survey.questions.update(name="")
     wave = open_survey(survey=survey)
     send_people(wave, people=300)

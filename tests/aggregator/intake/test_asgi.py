@@ -75,11 +75,11 @@ def test_a_repeated_header_is_refused(name: bytes, status: int) -> None:
     [
         (True, True, "http", "https", 201),
         (True, True, "http", "http", 403),
-        (True, True, "http", "", 403),  # past the proxy
+        (True, True, "http", "", 403),  # bypasses the proxy
         (True, True, "https", "http", 403),
         (True, False, "https", "", 201),
         (True, False, "http", "", 403),
-        (True, False, "http", "https", 403),  # without a proxy, anybody can send this
+        (True, False, "http", "https", 403),  # without a proxy, anybody can send this header
         (False, False, "http", "", 201),
         (False, True, "http", "http", 201),
     ],

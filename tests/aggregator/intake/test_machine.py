@@ -1,7 +1,7 @@
 """Uploads, retries, forgeries, sealing, closing, crashes and wrong clocks, in any order.
 
-Hypothesis walks through histories; a model in dictionaries predicts every reply and, after
-every step, every row. To look for new histories:
+Hypothesis generates histories. A model that consists of dictionaries predicts every reply and,
+after every step, every row. To search for new histories, run:
 HYPOTHESIS_PROFILE=search scripts/test tests/aggregator/intake/test_machine.py
 """
 
@@ -58,12 +58,12 @@ MOMENTS = st.sampled_from(
     [*(sign * n for n in range(1, 7) for sign in (1, -1)), "before the commit", "after the commit"]
 )
 EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE", "suite") == "suite" else 1000
-# Events in all histories together; the test finally checks that there were enough of each.
+# Counts the events in all histories; the test finally checks that each kind has occurred.
 seen: Counter[str] = Counter()
 
 
 def make_waves() -> list[Wave]:
-    weak: dict[str, Any] = {"flips": 49}  # many questions within the largest total ε
+    weak: dict[str, Any] = {"flips": 49}  # allows many questions within the largest total ε
     dates = {"opens_at": START - HALF_A_DAY, "closes_at": START + HALF_A_DAY}
     with mock.patch("django.utils.timezone.now", return_value=START):
         return [
@@ -106,7 +106,7 @@ class IntakeMachine(RuleBasedStateMachine):
         return self.now
 
     def draw(self, wave: int) -> bytes:
-        """Make a report with unique symbols and a random id."""
+        """Make a report whose symbols and id depend on how many reports were made before it."""
         self.drawn += 1
         questions = self.model.waves[wave].questions
         symbols = bytes(self.drawn >> bit & 1 for bit in range(questions))
@@ -145,7 +145,7 @@ class IntakeMachine(RuleBasedStateMachine):
     @has_reports
     @rule(fresh=st.lists(WHICH_WAVE, max_size=4), again=st.lists(NUMBERS, max_size=6))
     def upload_a_mixture(self, fresh: list[int], again: list[int]) -> None:
-        """Upload new reports, old reports and copies in one commit, for several waves."""
+        """Upload new reports, old reports and forged copies in one commit, for several waves."""
         group = [self.old(number) for number in again] + [self.draw(wave) for wave in fresh]
         group += [self.forge(body, number) for body, number in zip(group[::2], again, strict=False)]
         self.take_group(group)
@@ -170,7 +170,7 @@ class IntakeMachine(RuleBasedStateMachine):
         assert status == 200 or not known
 
     def forge(self, body: bytes, number: int) -> bytes:
-        """Send a known id with other symbols, or for another wave."""
+        """Return a report that has a known id, but other symbols or another wave."""
         sent = read_strictly(body)
         assert sent is not None
         where = number % (len(sent.symbols) + 1)
@@ -192,12 +192,12 @@ class IntakeMachine(RuleBasedStateMachine):
     def flip_a_bit(self, wave: int, number: int, place: int, bit: int) -> None:
         body = bytearray(self.old(number) if self.outbox and number % 2 else self.draw(wave))
         body[place % len(body)] ^= 1 << bit
-        if self.post(bytes(body)) == 201:  # another canonical id makes a report like any other
+        if self.post(bytes(body)) == 201:  # a changed id that is canonical makes a valid report
             self.outbox.append(bytes(body))
 
     @rule(wave=WHICH_WAVE, number=NUMBERS, change=st.integers(0, 4))
     def misspell(self, wave: int, number: int, change: int) -> None:
-        """Send a report that fits no survey, or a second spelling of a known or new id."""
+        """Send symbols that fit no survey, or a second spelling of a known or new id."""
         body = self.old(number) if self.outbox and number % 2 else self.draw(wave)
         parts = body.split(b'"')  # the id is the tenth, the symbols are the last but one
         if change == 4:  # two of the last letter's six bits are unused
@@ -240,7 +240,7 @@ class IntakeMachine(RuleBasedStateMachine):
         times=st.sampled_from([1, 99]),
     )
     def lose_the_database(self, wave: int, statement: int, times: int) -> None:
-        """Lose the database briefly (unnoticed), or for longer (503, and nothing is stored)."""
+        """Lose the database: a brief loss has no effect; during a longer one, the reply is 503."""
         body = self.draw(wave)
         self.unanswered.add(body)
         error = OperationalError("server closed the connection unexpectedly")
@@ -351,7 +351,7 @@ class IntakeMachine(RuleBasedStateMachine):
             own = [batch for batch in batches if batch.wave_id == row.pk]
             self.check_batches(own, wave)
             if own and not wave.ending:
-                assert len(wave.raw) >= K  # a full batch remains for the close
+                assert len(wave.raw) >= K  # enough for a last batch at the close
             assert sealing.count_acknowledged(row) == wave.acknowledged
 
     def check_batches(self, batches: list[Batch], wave: ModelWave) -> None:
@@ -392,7 +392,7 @@ class IntakeMachine(RuleBasedStateMachine):
 
 
 def walk_rare_paths(machine: IntakeMachine) -> None:
-    """Visit the parts that random histories rarely reach: too early, the cap, the closing date."""
+    """Take steps that random histories rarely take: an early report, the cap, the closing date."""
     machine.move_the_clock(days=-1)
     machine.upload(wave=1)
     machine.move_the_clock(days=1)

@@ -51,7 +51,7 @@ def rows_of(section: str) -> list[list[str]]:
 
 
 def short(value: float, digits: int = 3) -> str:
-    """Write .125 without the leading zero, as the document does."""
+    """Write a number such as .125 without its leading zero, as the document does."""
     return f"{value:.{digits}f}".removeprefix("0")
 
 

@@ -38,7 +38,7 @@ def test_every_heading_appears_once_in_all_chapters() -> None:
     sections = [each for chapter in CHAPTERS for each in (chapter.lead, *chapter.sections)]
     anchors = [section.anchor for section in sections]
     assert len(anchors) == len(set(anchors)) > 60
-    # Without rendering, the same addresses are found.
+    # The same anchors are found without rendering.
     assert list_anchors() == {section.anchor: section.chapter for section in sections}
 
 

@@ -119,7 +119,7 @@ def test_it_comes_once_with_the_first_look_that_surely_exceeds_the_share(clock: 
     assert Batch.objects.exists()
     found = look(wave)
     assert (found.state, found.result) == ("drawn", {"alert": True})
-    assert visit(wave.survey) == page  # until midnight
+    assert visit(wave.survey) == page  # unchanged until midnight
     clock.move(1)
     assert "Alert: of those who had answered by then, more than 20 % said" in visit(wave.survey)
     [row] = rows_of(wave.survey)
@@ -177,7 +177,7 @@ def test_looks_end_after_a_year_and_a_clock_set_back_makes_none(
     while wave.releases.get().state == "watching":
         clock.move(1)
         looks += look(wave).looked_on == clock.now.date()
-    assert looks == most - 1  # the close would have made one more look
+    assert looks == most - 1  # the close would have added one more look
     assert wave.releases.get().result == {"alert": False}
 
 
@@ -223,7 +223,7 @@ def test_a_restored_database_never_looks_again_at_what_was_told(
     append_key(path, kept.key)  # the alert was given after the backup was made
     lost = look(wave)
     assert (lost.state, lost.problem) == ("lost", NEVER_AGAIN)
-    # In a backup from before the first look, the threshold is missing, and looks may be known.
+    # A backup from before the first look has no threshold, although readers may know of looks.
     other = start()
     append_key(
         find_file(tmp_path, bytes(other.manifest_hash)),

@@ -1,4 +1,4 @@
-"""Key drivers as releases: planned in the draft, counted at the close in any case, and shown."""
+"""Key drivers as releases: planned in a draft, counted at the close however few came, and shown."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_the_label_says_what_is_kept_of_too_few() -> None:
 
 
 def expect(rows: list[bytes]) -> tuple[list[int], dict[tuple[str, str], int]]:
-    """Count the cells of q2 by q1, and the agreements, from the rows that were sent."""
+    """From the rows sent, count each cell of q2 by q1, and how often the codes of a pair agree."""
     cells = [sum((row[1], row[0]) == cell for row in rows) for cell in np.ndindex(2, 2)]
     agreeing = {
         ("q1", "q2"): sum(row[0] == row[1] for row in rows),
@@ -322,7 +322,7 @@ def test_the_same_is_public_however_many_came(
 
 
 def test_one_that_was_not_planned_is_refused() -> None:
-    """Below K reports, it could not be drawn, so drawing it would reveal that K people came."""
+    """An unplanned one cannot be drawn below K reports, so its draw would show that K came."""
     wave = field(ROWS * 8)
     with pytest.raises(NotReleasable, match="must be planned before the survey opens"):
         reserve_release(wave=wave, request=PLAN)
@@ -348,7 +348,10 @@ def show(rule: int, *cells: int) -> KeyDriverFigures:
 
 
 def test_a_rule_is_shown_beside_the_better_constant() -> None:
-    """λ = .58, so .82 agree; .4 of the codes are Yes, so .3 say Yes and .7 say No."""
+    """The codes agree in λ = .58 of reports, so the true answers of .82 of people agree.
+
+    Of the codes of q2, .4 are Yes, so .3 of people say Yes and .7 say No.
+    """
     found = show(0, 390, 210, 210, 190)
     assert (found.is_enough, found.people, found.is_clear) == (True, 1000, False)
     rule, constant = found.rows
@@ -367,7 +370,7 @@ def test_a_rule_is_shown_beside_the_better_constant() -> None:
     assert (opposite.rows[0].key, opposite.says_same) == ("q1_opposite", False)
 
 
-# By chance, a rule is named that is no better than the constant, or a constant is named.
+# By chance, the rule that is named is no better than the constant, or is itself a constant.
 @pytest.mark.parametrize(
     ("rule", "cells"), [(0, (400, 300, 200, 100)), (5, (700, 300)), (4, (700, 300))]
 )
@@ -381,7 +384,7 @@ def test_none_is_shown_where_no_rule_beats_the_constant(rule: int, cells: tuple[
 
 
 def test_too_few_by_the_noisy_number_show_nothing() -> None:
-    """The least number is 10 b √2 with b = 4."""
+    """The least number of people is 10 b √2, where b = 4."""
     assert not show(0, 14, 14, 14, 14).is_enough
     assert show(0, 15, 14, 14, 14).is_enough
     assert (show(0, -9, 3, 3, 2).people_needed, show(0, -9, 3, 3, 2).people) == (57, 0)
@@ -391,7 +394,7 @@ def test_too_few_by_the_noisy_number_show_nothing() -> None:
 
 @pytest.mark.parametrize(("people", "truth"), [(60, 0.5), (400, 0.05), (1000, 0.9)])
 def test_intervals_cover_the_truth_whichever_rule_is_named(people: int, truth: float) -> None:
-    """All intervals together cover at least .95, whichever rule is named, at a noise of b = 4."""
+    """Whichever rule is named, the level of all intervals together is at least .95; here, b = 4."""
     generator, sampler, runs = np.random.default_rng(people), IntegerSampler(Random(3)), 1_500
     own = np.array([[0.75, 0.25], [0.25, 0.75]])
     shown = np.kron(own, own) @ (np.array([truth, 1 - truth, 1 - truth, truth]) / 2)
@@ -409,7 +412,7 @@ def test_intervals_cover_the_truth_whichever_rule_is_named(people: int, truth: f
 
 
 def test_readers_learn_what_the_whole_loss_allows() -> None:
-    """In both draws, a replaced code means one report less and one report more."""
+    """In both draws, replacing a code means one report fewer and one report more."""
     release = plan(MANIFEST, *PLAN.questions, kind=KEY_DRIVER, epsilon=50)
     lines = reader_epsilons(MANIFEST, [release])
     assert [line.question.name for line in lines] == ["q1", "q2", "q3"]
@@ -477,7 +480,7 @@ def test_closing_twice_notes_the_counts_once() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_one_person_more_loses_no_more_from_the_intake_to_the_result() -> None:
-    """The person's code of q2 agrees only with that of q3; the event was fixed beforehand."""
+    """The person's code for q2 agrees only with the code for q3. The event was fixed beforehand."""
     crowd = [b"\0\0\0", b"\1\1\1"] * 20
     events = []
     for rows in (crowd, [*crowd, b"\0\1\1"]):

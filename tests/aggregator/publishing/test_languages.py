@@ -26,11 +26,11 @@ SAME = re.compile(r"Murmur|[^a-z]*|UTC|Q\d|Questions? \d\.?|Protection|Publi\xad
 
 
 class Front(HTMLParser):
-    """The text that readers see of a page, except parts marked as another language."""
+    """The text of a page that readers see, except parts marked as being in another language."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self._open: list[bool] = []  # whether each open element is marked
+        self._open: list[bool] = []  # for each open element, whether it is marked
         self._language: str | None = None
         self.texts: set[str] = set()
         self.feed(page)
@@ -60,7 +60,7 @@ def in_language(survey: Survey, language: str) -> str:
 
 @pytest.fixture
 def wave() -> Wave:
-    """Make a survey with everything that its page may say, and spend its whole cap."""
+    """Make a survey whose page says everything that a page can say, and spend its whole cap."""
     wave = make_released(*OTHERS)
     ledger = ReleaseLedger.objects.get()
     ledger.suspended, ledger.spent_hundredths = "restored", ledger.cap_hundredths
@@ -107,7 +107,7 @@ def test_the_survey_s_own_language_comes_first_and_others_are_one_link_away(wave
     assert read(wave.survey, language="en") == own
     assert read(wave.survey, language="tlh") == own  # this language is not offered
     response = Client().get(path, headers={"accept-language": "ar"})
-    assert response.content == own  # only the address decides the language
+    assert response.content == own  # only the URL decides the language
 
 
 def test_each_language_is_stored_under_a_key_of_its_own(wave: Wave) -> None:

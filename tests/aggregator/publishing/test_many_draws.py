@@ -1,8 +1,9 @@
 """With and without one person, all that anyone can request differs only in what was drawn.
 
-Two surveys differ by one report. What a worker drew from one of them is put into both, hundreds of
-times; then every public byte, status, header and address must be equal. The addresses therefore
-depend on reports only through the draws in the ledger, whose losses have other tests.
+Two surveys differ by one report. Hundreds of times, what a worker drew from one of them is stored
+in both. Every byte, status and header of their public page and file must then be equal. The page
+and the file therefore depend on reports only through the draws in the ledger, whose losses have
+other tests.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def close_with(people: int, slug: str) -> Wave:
 
 
 def visit(wave: Wave, *paths: str) -> list[Reply]:
-    """Fetch addresses as a visitor does, and remove what names the survey."""
+    """Fetch URLs as a visitor does, and remove from the replies what identifies the survey."""
     StoredText.objects.all().delete()  # so that each page is made again
     own = re.compile(f"{wave.survey.slug}|{wave.manifest_hash_hex[:8]}[0-9a-f]*")
     replies = []

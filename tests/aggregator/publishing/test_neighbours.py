@@ -1,8 +1,8 @@
 """Two surveys that differ by one person, followed from the intake to the figures that readers see.
 
-Nothing is taken from a plan here: reports are sent, sealed and counted, a release is charged to the
-ledger, and what a worker would draw once is drawn many times. Events are fixed beforehand. OpenDP
-cannot be seeded; all tests together fail by chance less than once in a million runs
+No step is skipped: reports are sent, sealed and counted, a release is charged to the ledger, and
+what a worker would draw once is drawn many times. The events are fixed beforehand. OpenDP cannot be
+seeded. By chance, all tests together fail less than once in a million runs
 (tests/support/sampling/audits.py).
 """
 
@@ -51,7 +51,7 @@ def field(survey: Survey, rows: Sequence[bytes]) -> Wave:
 
 
 def draw_cells(release: Release, *, runs: int = RUNS) -> NDArray[np.int64]:
-    """Draw a table many times as a worker would; each draw is a row."""
+    """Draw a table many times as a worker would, and return one row for each draw."""
     draw = _Draw(release)
     cells = [
         [cell for counts in draw.draw()["cells"].values() for cell in counts] for _ in range(runs)
@@ -112,7 +112,7 @@ def test_three_people_more_are_noticed_by_the_same_audit() -> None:
 
 @pytest.mark.long
 def test_one_person_more_whose_subset_is_the_largest_loses_no_more_than_was_charged() -> None:
-    """Each person is asked two of three blocks; the block of “select several” has three codes."""
+    """Each person is asked two of three blocks; the block with “select several” has three codes."""
     crowd = [b"\0\1\0\1\xff", b"\xff\0\1\1\0", b"\1\xff\xff\xff\1"] * 15
     person = b"\1\1\1\1\xff"
 
@@ -161,7 +161,7 @@ def _read_many(wave: Wave, event: Callable[[QuestionFigures], bool], *, runs: in
 def test_one_person_more_loses_no_more_in_a_choice(
     kind: ReleaseKind, counts: tuple[int, ...], code: int, least: float
 ) -> None:
-    """The person sends code 0, so that another code is chosen less often."""
+    """The additional person sends code 0, so code 1 is chosen less often."""
     crowd = [bytes([place]) * count for place, count in enumerate(counts)]
     rows = [bytes([place]) for place in b"".join(crowd)]
 
@@ -182,7 +182,7 @@ def test_one_person_more_loses_no_more_in_a_choice(
 
 @pytest.mark.long
 def test_readers_learn_no_more_about_an_answer_than_the_release_says() -> None:
-    """Two people answer differently; each run scrambles the answer and draws the noise."""
+    """Compare one person's two possible answers; each run scrambles the answer and draws noise."""
     waves = [make_released_wave(rows=[*CROWD, row], questions=3) for row in (b"\1\0\1", b"\0\0\1")]
     releases = [reserve(wave, "q1") for wave in waves]
     manifest = waves[0].description

@@ -1,4 +1,4 @@
-"""Nothing that anyone can ask of a protected survey depends on how many reports came."""
+"""Nothing that anyone can request of a protected survey depends on how many reports came."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.support.routes import all_routes
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 NO = b"\0\0\0"
 YES = b"\1\1\1"
-# Tokens, which differ in every reply, and the random id in the form for two coins.
+# Matches tokens, which differ in every reply, and the random id in the form for two coins.
 TOKENS = re.compile(rb'(name="(csrfmiddlewaretoken|report)" value=|"X-CSRFToken": ?|nonce=)"[^"]*"')
 Replies = dict[str, tuple[int, tuple[tuple[str, str], ...], bytes]]
 
 
 def make_study(publication: Publication = Publication.PROTECTED) -> Wave:
-    """Open a survey with everything that has an address: coins, a translation, a group."""
+    """Open a survey with everything that has a URL: coins, a translation, a declared question."""
     survey = make_survey(
         publication=publication,
         release_epsilon_hundredths=300,
@@ -83,7 +83,7 @@ def list_addresses(survey: Survey) -> list[str]:
 
 
 def visit(survey: Survey) -> Replies:
-    """Fetch every address of the survey as a visitor does."""
+    """Fetch every URL of the survey as a visitor does."""
     client = Client(headers={"host": "localhost"}, raise_request_exception=False)
     replies: Replies = {}
     for path in list_addresses(survey):
@@ -95,7 +95,7 @@ def visit(survey: Survey) -> Replies:
 
 
 def ask_intake(survey: Survey, *, known: bytes) -> list[tuple[int, bytes]]:
-    """Send a known report again, with other codes, and for another wave; send wrong reports too."""
+    """Send a known report unchanged, with other codes and for another wave; send wrong ones too."""
     wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     tries = [(wave, NO, known), (wave, YES, known), (coins, NO[:2], known)]
@@ -128,7 +128,7 @@ def send_both(survey: Survey, number: int) -> None:
 
 
 def work(survey: Survey) -> None:
-    """Do what a sweep and its tasks do; an earlier sweep has already seen what is due."""
+    """Record what is due, as a sweep does, and then do it, as its tasks do."""
     remember_due_work(find_due_work(), now=timezone.now())
     for wave in survey.waves.all():
         process(wave)
@@ -162,7 +162,7 @@ def test_no_address_of_an_open_survey_changes_with_its_reports_and_seals() -> No
 
 
 def test_no_address_of_a_closed_survey_shows_how_many_came() -> None:
-    """The number is zero, too small to keep or show, just enough, or large; counted or not yet."""
+    """Compare pages before and after the count, with no, too few, just enough and many reports."""
     wave = make_study()
     survey = wave.survey
     sweep()
@@ -217,7 +217,7 @@ def test_the_intake_answers_alike_before_and_after_a_seal() -> None:
     assert [status for status, _ in before] == [200, 200, 409, 422, 200]
     send_both(survey, 40)
     assert ask_intake(survey, known=known) == before
-    for _ in range(20):  # a seal takes most waiting reports and chooses them by chance
+    for _ in range(20):  # each seal takes most of the waiting reports, chosen by chance
         work(survey)
         if not RawReport.objects.filter(pk=known).exists():
             break

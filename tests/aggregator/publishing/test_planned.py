@@ -1,4 +1,4 @@
-"""Planned releases: frozen before the survey opens, charged and drawn at the close in any case."""
+"""Planned releases: frozen before the opening, charged and drawn at the close however few came."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def close_with(reports: int, wave: Wave) -> None:
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
-    """Draw the same for all counts, so that all else that readers see can be compared."""
+    """Give every draw the same result, so that everything else that readers see can be compared."""
     settings.RELEASES = tmp_path
 
     def prepare(plan: ReleasePlan) -> Sampler:
@@ -100,7 +100,7 @@ def test_the_manifest_freezes_the_plan_and_a_copy_keeps_it() -> None:
 
 @pytest.mark.usefixtures("still")
 def test_the_same_is_public_however_many_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every page equals that of a survey that nobody answered; K is 10, and C is 30."""
+    """Every page equals the page of a survey that nobody answered. K is 10, and C is 30."""
     expected: list[bytes] = []
     for number, last in zip((0, 0, 1, 9, 10, 29, 30, 90), "mnpqrstu", strict=True):
         survey = make_draft(*PLAN, title="Same", slug=f"abcdefghijk{last}")
@@ -191,12 +191,12 @@ def test_planned_releases_come_before_those_that_are_asked_for() -> None:
     close_with(40, wave)
     with pytest.raises(NotReleasable, match=r"0\.40 is left"):
         reserve_release(wave=wave, request=ask("q2", epsilon=41))
-    # The refusal has rolled back the planned releases; the next sweep charges them.
+    # The refusal also rolled back the planned releases. The next request or sweep charges them.
     assert not ReleaseLedger.objects.exists()
     later = reserve_release(wave=wave, request=ask("q2", epsilon=40))
     assert [one.planned for one in wave.releases.order_by("pk")] == [True, True, False]
     assert read_account(wave).left == 0
-    assert reserve_release(wave=wave, request=PLAN[0]).planned  # no second one
+    assert reserve_release(wave=wave, request=PLAN[0]).planned  # not charged a second time
     reserve_planned(wave_id=wave.pk)
     assert wave.releases.count() == 3
     assert not find_waves_to_release().exists()
@@ -210,7 +210,7 @@ def test_planned_releases_come_before_those_that_are_asked_for() -> None:
     [(20, None, False), (19, None, True), (120, 2, False), (116, 2, True), (116, 3, False)],
 )
 def test_the_card_counts_those_who_are_asked(people: int, drawn: int | None, is_few: bool) -> None:
-    """The table takes 20 people; with 2 of 12 questions drawn, each is asked of one in six."""
+    """The table needs 20 people. If 2 of 12 questions are drawn, one person in six is asked q1."""
     questions = [f"Number {one}?" for one in range(12)]
     survey = make_draft(ask("q1", epsilon=50), questions=questions, people_expected=people)
     survey.drawn = drawn
@@ -271,7 +271,7 @@ def test_a_survey_of_before_shows_a_leader_although_its_table_has_too_few() -> N
 
 @pytest.mark.parametrize("reports", [0, 1])
 def test_the_authors_other_pages_do_not_tell_whether_anybody_answered(reports: int) -> None:
-    """A survey that nobody answered within a day is forgotten, unless it is protected."""
+    """A survey that ends within a day without a report is forgotten, unless it is protected."""
     other = make_survey(title="Other")
     open_survey(survey=other)
     protected = open_survey(survey=make_draft(owner=other.owner))

@@ -65,7 +65,7 @@ def close_with(reports: int, wave: Wave) -> None:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> list[list[int]]:
-    """Draw the same for all counts, and record the counts that each draw received."""
+    """Give every draw the same result, and record the counts that each draw received."""
     settings.RELEASES = tmp_path
     seen: list[list[int]] = []
 
@@ -84,7 +84,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -
 def test_the_same_is_public_however_many_came(
     reports: int, drawn: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page equals that of a survey without answers; K is 10, C is 30; one group is empty."""
+    """The page equals that of a survey without reports. K is 10, C is 30; one group is empty."""
     pages = []
     for number, slug in ((0, "abcdefghijkm"), (reports, "bcdefghijkmn")):
         survey = make_draft(title="Same", slug=slug)
@@ -114,7 +114,7 @@ def test_the_same_is_public_however_many_came(
 
 @pytest.mark.parametrize("reports", [9, 40])
 def test_counts_by_groups_are_those_of_the_reports(reports: int, drawn: list[list[int]]) -> None:
-    """Below K reports, only these counts are kept; otherwise they come from the batches."""
+    """Below K reports, only these counts are kept; otherwise, the batches give the counts."""
     wave = open_survey(survey=make_draft())
     close_with(reports, wave)
     counted = find_final_counts(wave)

@@ -139,7 +139,7 @@ def test_earlier_releases_add_to_what_readers_learn(wave: Wave) -> None:
     store_table(wave, "q1", epsilon=50)
     found = price(wave, "q1")
     assert found.readers == "ε = 0.48 at most (server: 1.10)"
-    # Twice 2 / b is 2; because of the scrambling, the answer loses only .801983163.
+    # Two releases lose twice 2 / b, which is 2; scrambling reduces it to .801983163 for an answer.
     assert found.readers_together == "ε = 0.81 at most (server: 1.10)"
     Release.objects.update(state=Release.State.LOST, result=None)
     assert price(wave, "q1").readers_together == found.readers_together
@@ -149,7 +149,7 @@ def test_a_leader_says_how_far_it_may_be_from_the_true_one(every_kind: Wave) -> 
     found = price(every_kind, "q3", kind=Kind.LEADER)
     assert found.figures == ()
     assert not found.is_too_few
-    # (ln 3 + ln 20) / .5 = 8.19; a report that nothing scrambled is one person
+    # (ln 3 + ln 20) / .5 = 8.19 reports; an unscrambled report is one person
     assert "at most 9 of 1,000 people behind the leader" in found.reach
     assert not found.is_blunt
     assert price(every_kind, "q3", kind=Kind.LEADER, people=16).is_blunt

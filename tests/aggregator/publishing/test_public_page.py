@@ -78,7 +78,7 @@ def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:
     assert wave is not None
     assert wave.manifest_hash_hex in page
     assert reverse("surveys:manifest", args=[wave.manifest_hash_hex]) in page
-    assert "because no end was fixed" in page  # the kind of the intervals
+    assert "because no end was fixed" in page  # names the kind of interval
 
 
 def test_it_shows_the_figures_of_the_owners_page_and_leads_to_none_of_the_owners_pages() -> None:
@@ -136,7 +136,7 @@ def test_nothing_is_shown_until_the_last_reports_are_counted() -> None:
 
 @pytest.mark.parametrize("reports", [0, 5, 40])
 def test_too_few_reports_are_never_shown_nor_how_many_they_were(reports: int) -> None:
-    """There are no reports; fewer than K, which are deleted; or fewer than the display minimum."""
+    """There are no reports, fewer than K (which are deleted), or fewer than the display minimum."""
     wave = publish(display_minimum=50)
     survey = field(wave, yes=[reports, 0], total=reports)
     assert "too few reports" in visit(survey)
@@ -172,7 +172,7 @@ STALE = "no longer true"
 
 
 def make_stale_page() -> Survey:
-    """Replace the content of a stored page, so that a test sees when this page is served."""
+    """Replace the content of a stored page, so that a test can tell when that page is served."""
     survey = field(publish(), yes=[60, 30], total=100)
     visit(survey)
     StoredText.objects.filter(name__endswith="results").update(compressed=compress(STALE.encode()))
@@ -265,7 +265,7 @@ def ask_one_ward() -> Wave:
 
 
 def answer_on_wards(wave: Wave, *, alone: tuple[int, int]) -> Survey:
-    """Close with reports from all wards, in which people alternate between the codes in `alone`."""
+    """Close the survey with reports from all wards; the codes in `alone` are sent alternately."""
     groups = [ward for ward, people in enumerate(PEOPLE) for _ in range(people)]
     RawReport.objects.bulk_create(
         RawReport(
@@ -306,7 +306,7 @@ def test_no_alarm_is_about_a_question_that_only_a_declared_group_was_asked() -> 
 
 
 def test_only_a_question_for_everyone_may_be_published() -> None:
-    """The rules of q5 and q7 read the declared q4, and here, through q7, those of q8 and q9 do."""
+    """The rules of q5 and q7 read q4, which is declared; here, q8 and q9 depend on q7."""
     questions = [
         replace(one, rule=yes("q7")) if one.name == "q8" else one for one in ROUTED.questions
     ]
@@ -330,7 +330,7 @@ def test_one_question_of_a_declared_group_is_named_alone() -> None:
 
 
 def test_codes_are_not_published() -> None:
-    """The label promises this: no number of codes, and no raw share, which reveals that number."""
+    """The label promises this: no count of codes, and no raw share, which reveals the count."""
     survey = field(publish(), yes=[613, 471], total=1000)
     own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
     page = visit(survey)

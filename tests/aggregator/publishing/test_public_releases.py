@@ -155,7 +155,7 @@ def test_points_have_the_words_and_numbers_that_people_saw() -> None:
         ("mean", "Mean"),
     ]  # fmt: skip
     assert (chosen["answer"], chosen["answer_text"]) == ("5", "5 (Always)")
-    # 2 × 1.429 / .5 in reports, as on the page.
+    # The scale is 2 × 1.429 / .5 reports, as on the page.
     assert chosen["scale"] == "1429/250"
     assert float(chosen["bound_people"]) > 0
     page = visit(wave.survey)
@@ -230,7 +230,7 @@ def test_what_was_lost_counts_for_readers_too() -> None:
 
 
 def test_after_a_restored_backup_all_counts_as_spent() -> None:
-    """Releases that the backup did not have may be known to readers."""
+    """Readers may know releases that the backup does not contain."""
     wave = protect()
     empty = visit(wave.survey)
     store_table(wave, "q1", epsilon=20)

@@ -89,7 +89,7 @@ def test_how_many_took_part_shows_through_noise_only() -> None:
 
 
 def hide_names(survey: Survey, content: bytes) -> str:
-    """Replace what names a survey and its manifest: two surveys have different names."""
+    """Replace a survey's slug and manifest hash, which differ between the two surveys."""
     wave = survey.find_wave()
     assert wave is not None
     text = content.decode().replace(survey.slug, "SLUG")
@@ -129,7 +129,7 @@ def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_exact_number_is_on_the_page_or_in_the_file() -> None:
-    """Of 4,217 reports in batches, 1,234 say Yes; none of these numbers is shown."""
+    """Of 4,217 reports in batches, 1,234 say Yes; neither these nor batch sizes are shown."""
     wave = protect()
     survey = field(wave, yes=[1234, 30], total=4217)
     store_table(wave, "q1", "q2", people=4217)

@@ -37,7 +37,7 @@ def wave() -> Wave:
 
 
 def show(wave: Wave, *questions: str, people: int = 2000) -> ShownFigures:
-    """Show figures of a release in which people divide equally among codes, without noise."""
+    """Show the figures of a release without noise in which all codes are equally frequent."""
     release = plan(wave.description, *questions, epsilon=300)
     symbols = list_symbols(wave.description, questions)
     cells = {symbol.name: [people // symbol.k] * symbol.k for symbol in symbols}

@@ -1,4 +1,4 @@
-"""The picture and the words of an interval in three parts."""
+"""The picture and the text of an interval's width, divided into three parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def parts(people: float, scrambling: float, publication: float) -> SpreadParts:
 
 
 def test_the_example_of_the_methods_is_drawn_by_variances() -> None:
-    # Two coins, n = 1,000, λ = .4, b = 2: .014491377, .027386128, .004037032 of .031245762.
+    # Two coins, n = 1,000, λ = .4, b = 2: parts of .014491377, .027386128 and .004037032, in all
+    # .031245762.
     spread = draw_spread(
         table_standard_error(
             share=0.3,

@@ -1,4 +1,4 @@
-"""The count of draws is on the disk before anything is drawn."""
+"""The count of draws is on disk before anything is drawn."""
 
 from __future__ import annotations
 

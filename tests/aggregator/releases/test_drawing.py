@@ -103,7 +103,7 @@ def test_a_worker_that_dies_after_it_counted_the_draw_leaves_the_loss_and_no_fig
 
 
 def test_a_figure_that_readers_saw_before_a_backup_was_restored_is_lost_and_counts() -> None:
-    """The backup is from the minutes between the reservation and the draw."""
+    """The backup was made in the minutes between the reservation and the draw."""
     wave = make_released_wave()
     release = reserve(wave)
     backup = Release.objects.filter(pk=release.pk).values().get()
@@ -281,7 +281,7 @@ def test_a_clock_that_jumps_draws_and_charges_nothing_again() -> None:
 
 
 def test_the_ledgers_of_waves_are_apart(folder: Path) -> None:
-    """A rehearsal is another survey, so its draws cost the survey nothing."""
+    """A rehearsal is a separate survey, so its draws cost the real survey nothing."""
     wave, other = make_released_wave(), make_released_wave()
     draw(reserve(wave))
     file_of(wave, folder).unlink()
@@ -292,7 +292,7 @@ def test_the_ledgers_of_waves_are_apart(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", [ReleaseKind.LEADER, ReleaseKind.MEDIAN])
 def test_a_choice_stores_the_code_of_an_option(kind: ReleaseKind) -> None:
-    """All sent the fourth of five points: at ε = 2, any other has a chance below 10⁻²⁰."""
+    """Everybody sent the fourth of five points, so at ε = 2, others have a chance below 10⁻²⁰."""
     survey = make_survey(
         questions=[],
         rehearsal=True,

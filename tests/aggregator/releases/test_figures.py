@@ -1,4 +1,4 @@
-"""Figures of releases from stored noisy results: computed by hand, and covered as promised."""
+"""Figures of noisy releases agree with examples worked by hand; intervals cover as promised."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def table_of(manifest: Manifest, cells: Mapping[str, Sequence[int]], epsilon: in
 
 
 def test_a_share_worked_by_hand() -> None:
-    """The example of the methods: noisy cells (598, 405), two coins, b = 2."""
+    """This is the example in the methods: noisy cells (598, 405), two coins, b = 2."""
     manifest = protect(ask("q1", Kind.YES_NO))
     figures = table_of(manifest, {"q1": [598, 405]}, 50)
     [question] = figures.questions
@@ -321,7 +321,7 @@ def test_the_margin_holds_the_number_of_people(
 def test_of_too_few_people_few_shares_are_shown_and_wrong(
     kind: Kind, share: float, people: int
 ) -> None:
-    """At b = 2, noise may lift fewer than 20 people above the rule."""
+    """At b = 2, noise may lift fewer than 20 people above the rule's minimum."""
     runs, source, codes = 2000, Random(people), np.random.default_rng(people)
     manifest = protect(ask("q1", kind, 2))
     [symbol] = manifest.symbols

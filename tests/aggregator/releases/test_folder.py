@@ -1,4 +1,4 @@
-"""Two folders without each other's draws are noticed; with one of them, nothing is drawn."""
+"""Folders that count draws: a second one is noticed, and nothing is drawn with the wrong one."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_readers_learn_twice_the_loss_about_the_group_and_no_more_about_answers(
 
 @pytest.mark.parametrize("group", [0, 1])
 def test_every_output_is_within_what_readers_are_said_to_learn(group: int) -> None:
-    """Find the largest ratios over all reports of a person, beside one other report, at b = 4."""
+    """At b = 4, find the largest ratios over all reports of one person, given one other report."""
     request = by_q4("q1", "q2", epsilon=50)
     release = release_of(request, TWO)
     b = float(Fraction(release.scale))
@@ -193,7 +193,7 @@ def read(manifest: Manifest, request: ReleaseRequest, cells: Cells) -> TableFigu
 
 
 def test_each_group_is_shown_only_with_enough_people() -> None:
-    """b = 1 requires 10 people. With c = .25 and d = .5, 6 of 12 codes are a share of one half."""
+    """b = 1 requires 10 people. With c = .25 and d = .5, 6 of 12 codes give a share of one half."""
     figures = read(TWO, by_q4("q1"), {"q1": [6, 6, 5, 4]})
     assert figures.people == 21
     first, second = figures.questions
@@ -207,7 +207,7 @@ def test_each_group_is_shown_only_with_enough_people() -> None:
 
 @pytest.mark.parametrize(("codes", "said"), [(5, ".2 %"), (8, ".9 %"), (16, "4 %"), (64, "19 %")])
 def test_how_often_a_group_without_anyone_is_shown(codes: int, said: str) -> None:
-    """Noise alone, with b = 10, reaches 100 as often as the methods say."""
+    """With b = 10, noise alone reaches 100 as often as docs/methods/known-groups.md states."""
     generator, runs = np.random.default_rng(11), 200_000
     shape = 1 - exp(-1 / 10)
     total = np.zeros(runs)

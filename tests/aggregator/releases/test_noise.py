@@ -57,7 +57,7 @@ PLANS = [LAPLACE, GAUSSIAN, LEADER, TYPICAL]
 
 
 def test_only_one_module_names_opendp_and_only_inside_functions() -> None:
-    """Neither web processes nor code that runs at the start may load OpenDP."""
+    """Neither web processes nor code that runs at startup may load OpenDP."""
     folders = ("accounts", "aggregator", "config", "privacy", "surveys")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     importing = {

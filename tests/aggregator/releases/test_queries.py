@@ -52,7 +52,7 @@ def count(manifest: Manifest, reports: Reports) -> Snapshot:
 
 
 def neighbours(manifest: Manifest, *, seed: int = 20) -> Iterator[tuple[Snapshot, Snapshot]]:
-    """Yield tables, each with the same table plus one report."""
+    """Yield pairs of tables that differ by one report."""
     source = Random(seed)
     for size in (1, 2, 5, 30):
         for _ in range(25):
@@ -93,7 +93,7 @@ def test_one_report_adds_one_to_one_cell_of_each_symbol_that_it_has(manifest: Ma
             ]
             assert set(moves) <= {0, 1}
             moved.append(sum(moves))
-        # Since moves are of one, their sum equals the sum of their squares.
+        # Each move is 0 or 1, so the sum of the moves equals the sum of their squares.
         assert max(moved) == plan.sensitivity
 
 
@@ -129,7 +129,7 @@ def test_one_report_moves_the_scores_of_points_by_no_more_than_the_plan_says(
 
 
 def test_expected_reports_have_their_best_point_where_people_have_theirs() -> None:
-    """Refusals and people who were not asked are scrambled too, and must not move that point."""
+    """The codes for a refusal and "not asked" are scrambled too, and must not move the point."""
     question = next(one for one in EVERY_KIND.questions if one.name == "q6")
     place = [symbol.name for symbol in EVERY_KIND.symbols].index("q6")
     channel = question.mechanism.channel()

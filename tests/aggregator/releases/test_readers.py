@@ -114,7 +114,7 @@ def test_a_declared_answer_is_told_by_who_was_asked() -> None:
 
 
 def test_of_random_subsets_the_largest_that_can_be_drawn_counts() -> None:
-    """q1 and q3 ask for one fact but are in different blocks, and each person gets one block."""
+    """q1 and q3 ask about the same fact in different blocks, and each person gets one block."""
     questions = (
         ask("q1", Kind.YES_NO),
         ask("q2", Kind.YES_NO),
@@ -143,7 +143,7 @@ def test_gaussian_noise_has_a_small_exception() -> None:
 
 
 def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> None:
-    """The items' ε add up; only δ grows by more, at most by the factor e^ε of the other items."""
+    """The ε of items add up. Only δ grows by more: at most by the factor e^ε of the other items."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
     table = as_gaussian(plan(manifest, "q1"), deviation=Fraction(8), symbols=3, nanos=500)
     leader = plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=10)
@@ -213,7 +213,7 @@ def test_no_output_of_a_table_beats_the_bound_and_some_output_reaches_it(
 
 
 def test_gaussian_noise_keeps_its_exception_over_all_outputs() -> None:
-    """A replaced code moves two cells: with one, readers would learn more than is stated."""
+    """A replaced code moves two cells; a bound for one cell would understate what readers learn."""
     manifest = protect(ask("q1", Kind.YES_NO))
     release = as_gaussian(plan(manifest, "q1"), deviation=Fraction(9), symbols=1, nanos=500)
     line = only(manifest, release)

@@ -134,7 +134,8 @@ def test_nothing_scrambled_is_nothing_to_say() -> None:
     assert describe_exact_readers(make_manifest(ask("q1", Kind.DECLARED, 3))) == ""
 
 
-# δ is no chance of an exception, noise hides nothing completely, a guess has an upper limit.
+# Matches words that contradict facts: δ is not the chance of an exception, noise hides nothing
+# completely, and the chance that a guess is right has an upper limit.
 FALSE = re.compile(
     r"except with (a )?probability|exceptions (of|with|to)|an exception were|accept a chance"
     r"|million that more|(noise,? (which|that)|Releases) hide|Leads:|In the middle:"
@@ -153,7 +154,7 @@ def test_no_page_and_no_chapter_says_what_is_false_about_a_release() -> None:
     found = {
         file.relative_to(ROOT): match[0]
         for file in files
-        # Strings and sentences continue on the next line.
+        # Strings and sentences may continue on the next line.
         for match in FALSE.finditer(re.sub(r'\s*"\s+f?"\s*|\s+', " ", file.read_text()))
     }
     assert not found

@@ -65,7 +65,7 @@ def wave(db: None) -> Wave:
 
 
 def send(wave: Wave, groups: dict[int, int], yes: dict[int, int] | None = None) -> Survey:
-    """Send each group's reports; half of them have code 1, or as many as `yes` states."""
+    """Send each group's reports; `yes` states how many have code 1, by default half."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=bytes([group, number < ones]))
         for group, people in groups.items()

@@ -155,7 +155,7 @@ def latent_shares(question: ManifestQuestion, answer: Any) -> dict[str, list[flo
 def expected_counts(
     manifest: Manifest, people: list[Person], *, reports: int = REPORTS
 ) -> list[list[int]]:
-    """Fill the batches' columns with expected counts instead of draws, as whole numbers."""
+    """Fill the batches' columns with expected counts, rounded, instead of draws."""
     latent = {
         symbol.name: np.zeros(symbol.k)
         for symbol in manifest.symbols
@@ -226,7 +226,7 @@ def estimate_people(
 def estimate_codes(
     manifest: Manifest, counts: list[list[int]], *, fixed_end: bool
 ) -> list[QuestionResult]:
-    """Estimate from codes that are independent of one another, as nearly as whole numbers allow."""
+    """Compute estimates from codes that are as independent as whole numbers allow."""
     by_name = dict(zip((symbol.name for symbol in manifest.symbols), counts, strict=True))
     tables = []
     for table in list_tables(manifest):
@@ -392,7 +392,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
 
 
 def test_an_item_behind_a_gate_is_estimated_from_both_together() -> None:
-    """People who refused chose no item: three combinations can be true, but four are reported."""
+    """People who refuse choose no item, so of the four combinations reported, three can be true."""
     question = make_question("q1", "several", refusal=True)
     gate = RandomizedResponse(symbols=2, threshold=question.gate_threshold or 0)
     counts = [[700, 300], [600, 400], [500, 500], [650, 350]]

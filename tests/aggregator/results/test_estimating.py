@@ -221,7 +221,7 @@ def test_after_a_fixed_end_fewer_fakes_raise_the_alarm(fixed_end: bool) -> None:
 def test_chance_seldom_contradicts_a_question_with_all_its_figures(
     type_: QuestionType, symbols: int, flips: int, everybody: int
 ) -> None:
-    """Everybody has the first answer or refuses, so that most intervals are at their limit."""
+    """Everybody refuses, so most intervals are at their limit."""
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     question = replace(
         make_question(1, k=symbols - 1),

@@ -176,7 +176,7 @@ pytestmark = pytest.mark.django_db
 
 
 def seal(wave: Wave, size: int) -> None:
-    """Seal exactly one batch of this size, while K reports wait."""
+    """Seal exactly one batch of this size, leaving K reports waiting."""
     waiting = K if wave.batches.exists() else 0
     send_codes(wave, yes=[size // 2] * len(wave.description.questions), total=size + K - waiting)
     batch = seal_next_batch(wave_id=wave.pk)
@@ -293,7 +293,7 @@ def test_fewer_batches_than_the_snapshot_counted_change_nothing() -> None:
 
 
 def make_old_snapshots(wave: Wave) -> None:
-    """Store what earlier versions did: after each batch a snapshot that counts everything."""
+    """Store what earlier versions stored: after each batch, a snapshot that counts everything."""
     for batch in wave.batches.order_by("number"):
         everything = Replay(wave.description, looks_from=batch.number)
         for each in wave.batches.filter(number__lte=batch.number).order_by("number"):

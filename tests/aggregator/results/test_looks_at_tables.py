@@ -109,7 +109,7 @@ def forget_tables() -> None:
 
 
 def sum_tables(wave: Wave, snapshot: Snapshot) -> Counts:
-    """Add up the tables of those batches that the look at each question counts."""
+    """For each question, add up the tables of the batches that its look counts."""
     tables = list_tables(wave.description)
     return [
         add_up(

@@ -55,7 +55,7 @@ def test_the_difference_is_of_true_answers_although_the_channels_differ() -> Non
     survey = make_answered(browser=[100, 88], coins=[50, 45])
     page = text_of(read(survey))
     # With 40 flips of 100, d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2. With two coins,
-    # the share is 2 s − .5.
+    # a share s of Yes becomes 2 s − .5.
     assert "Coins less browser −100 100 20 points (" in page
     first, second = rows_of(read(survey, "mode_comparison_csv"))
     assert float(first["browser_estimate"]) == pytest.approx(0.5)
@@ -71,7 +71,7 @@ def test_the_difference_is_of_true_answers_although_the_channels_differ() -> Non
 
 
 def test_shares_are_shown_as_far_as_they_are_reliable() -> None:
-    """The share is 50 % of 200 and of 100 people; then, with 45 flips, of 200 people again."""
+    """The share is 50 % among 200 people and among 100; later, with 45 flips, among 200 again."""
     survey = make_answered(browser=[100, 90], coins=[50, 45], flips=25, cap=300)
     page = text_of(read(survey))
     for words in ("(200 people) 50 % † (36–", "(100 people) 50 % † (31–", "† Use with caution"):

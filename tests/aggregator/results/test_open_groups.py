@@ -1,4 +1,4 @@
-"""While a wave is open, nothing is broken down by a declared answer, and no rows can be had."""
+"""While a wave is open, nothing is broken down by a declared answer, and there are no rows."""
 
 from __future__ import annotations
 

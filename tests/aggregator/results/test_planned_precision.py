@@ -54,7 +54,7 @@ def expect(manifest: Manifest) -> ExpectedReports:
 
 
 def estimate(manifest: Manifest, *, fixed_end: bool) -> Estimate:
-    """Estimate from average counts."""
+    """Compute the estimate that follows from average counts."""
     parent, child = manifest.questions
     answering = ASKED * (1 - REFUSING) if child.refusal else ASKED
     refused, not_asked = child.refused_code or 0, child.not_asked_code or 0

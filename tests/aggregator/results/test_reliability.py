@@ -76,7 +76,7 @@ def estimate_yes(flips: int, total: int, yes: int) -> Estimate:
     ],
 )  # fmt: skip
 def test_publishable_shares_cover_as_often_as_all(flips: int, total: int, share: float) -> None:
-    """In these cases, a rule on the estimate itself published only results high by chance."""
+    """Here, a rule on the estimate itself would publish only results that are high by chance."""
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     reported = mechanism.other_probability + mechanism.slope * share
     likely = np.flatnonzero(binom.pmf(np.arange(total + 1), total, reported) > 1e-12).tolist()

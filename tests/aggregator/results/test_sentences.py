@@ -50,9 +50,9 @@ def make_question(type_: QuestionType, *, answers: int, **content: object) -> Ma
 
 
 def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
-    """Estimate from the counts expected if people have these true shares.
+    """Compute estimates from the counts expected if people have these true shares.
 
-    If the question has a rule, the people who say Yes to the first one are asked.
+    If the question has a rule, the people who say Yes to the first question are asked.
     """
     first = replace(make_question(QuestionType.YES_NO, answers=2), name="q1")
     manifest = make_manifest(first, question, minimum_batch=50, display_minimum=100)

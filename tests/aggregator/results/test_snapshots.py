@@ -1,4 +1,4 @@
-"""Snapshots are a pure function of the batches, with the interval that the ending allows."""
+"""Snapshots are a pure function of the batches; the ending decides the kind of interval."""
 
 from __future__ import annotations
 
@@ -319,8 +319,8 @@ def test_without_a_batch_there_is_no_snapshot() -> None:
 
 
 def test_exact_expected_counts_return_the_truth() -> None:
-    # 64 people give each of the 8 true replies eight times, with every pattern of coins once:
-    # coins change 1 of 4 codes, so 64·4³ reports hold each pattern in exact proportion.
+    # Each of four true replies is given by 64 people, one for each of the 4³ patterns of coins. One
+    # coin in four changes a code, so the counts are exactly those expected.
     rows = [
         bytes(truth ^ (coin == 3) for truth, coin in zip(kind, coins, strict=True))
         for kind in ((1, 0, 0), (1, 1, 0), (0, 0, 0), (1, 0, 1))

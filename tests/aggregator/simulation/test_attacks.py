@@ -40,7 +40,7 @@ def play(wave: Wave, hundredths: int) -> Attacks:
 
 
 def yes_wave(*, yes: int, total: int) -> Wave:
-    """Close a wave with one question, to which `yes` codes are Yes."""
+    """Close a wave with one question; `yes` of the codes are Yes."""
     wave = make_wave(questions=1)
     send_rows(wave, [bytes([number < yes]) for number in range(total)])
     return finish(wave)

@@ -80,7 +80,7 @@ def test_a_quarter_of_all_answers_is_changed(owner: User) -> None:
     for index, share in enumerate(known_truth(wave.survey)[f"q{n} 1"] for n in (1, 2, 3, 4)):
         observed = sum(e.symbols[index] for e in envelopes)
         expected = PEOPLE / 4 + share * PEOPLE / 2
-        # one in a million: 4.9 standard deviations of a sum of coins with p (1 - p) = 3/16
+        # One run in a million is 4.9 standard deviations off; each code has p (1 - p) = 3/16.
         assert abs(observed - expected) < 4.9 * (PEOPLE * 3 / 16) ** 0.5
         print(f"n={PEOPLE} k={observed} expected={expected}")
 
@@ -127,7 +127,7 @@ def test_a_demo_without_its_envelopes_is_not_drawn_again(owner: User, tmp_path: 
 
 
 def test_a_complete_demo_that_an_upgrade_computes_again_is_waited_for(owner: User) -> None:
-    """The reports are erased, and none of them is sent a second time."""
+    """The reports have been erased, and none of them is sent a second time."""
     wave = field_demo(REDBOOK, owner=owner)
     send(wave, b"\0\0\0\0")
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
@@ -136,7 +136,7 @@ def test_a_complete_demo_that_an_upgrade_computes_again_is_waited_for(owner: Use
 
 
 def make_complete(owner: User) -> Wave:
-    """Open the demo of all types, let some of its people answer, and count them."""
+    """Open the demo of all types, let some of its people answer, and count their reports."""
     wave = field_demo(STUDY, owner=owner)
     for envelope in draw_envelopes(wave.description, STUDY.people()[:200]):
         send(wave, envelope.symbols)

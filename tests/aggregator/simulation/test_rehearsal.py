@@ -178,7 +178,7 @@ def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
 
 
 def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) -> None:
-    """The number of invented people may close the survey, and its releases are tried out."""
+    """A rehearsal may end after a set number of people, and the releases are tried out in it."""
     Survey.objects.filter(pk=survey.pk).update(
         publication=Publication.PROTECTED, release_epsilon_hundredths=70
     )

@@ -42,7 +42,7 @@ def ask_every_type(survey: Survey) -> None:
 
 
 def field_study(*, ending: Wave.Ending = Wave.Ending.OWNER, **settings: object) -> Survey:
-    """Field a survey with every type of question among 1,500 people; close it."""
+    """Open a survey with every type of question, send 1,500 reports, and close it."""
     survey = make_survey(questions=(), title="Colours of work", **settings)  # type: ignore[arg-type]
     ask_every_type(survey)
     wave = open_survey(survey=survey)

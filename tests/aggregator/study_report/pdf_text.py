@@ -11,9 +11,9 @@ _STREAM = re.compile(rb"^(.*?)stream\r?\n(.*)\r?\nendstream", re.DOTALL)
 _FONTS = re.compile(rb"/Font<<(.*?)>>")
 _NAMED = re.compile(rb"/(\w+) (\d+) 0 R")
 _CHARACTER = re.compile(rb"^<([0-9A-F]{4})> <([0-9A-F]+)>$", re.MULTILINE)
-# Matches the choice of a font, or text to show, which is a string or an array with strings. Typst
-# writes a string in hexadecimal digits if any byte of it is not ASCII. Brackets in pairs need no
-# backslash.
+# `_SHOWN` matches the choice of a font, or the text to show: a string or an array with strings.
+# Typst writes a string in hexadecimal digits if any of its bytes is not ASCII. In a string, pairs
+# of brackets need no backslash.
 _LITERAL = rb"\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\)"
 _HEXADECIMAL = rb"<[0-9A-Fa-f]*>"
 _STRING = re.compile(rb"%s|%s" % (_LITERAL, _HEXADECIMAL), re.DOTALL)

@@ -39,7 +39,7 @@ def test_it_follows_the_half_from_the_opening_to_the_verdicts() -> None:
         add_claim(wave=wave, claim=claim)
     assert STILL_SEALED in said(wave)
     assert list_marks(find_view(wave.survey)) == (HALF,)
-    assert "frequent" not in said(wave)  # nobody has found yet what is claimed
+    assert "frequent" not in said(wave)  # claims are not stated as findings
     open_sealed_half(wave, *claims)
     assert list_marks(find_view(wave.survey)) == (COUNTING,)
     process(wave)
@@ -50,7 +50,7 @@ def test_it_follows_the_half_from_the_opening_to_the_verdicts() -> None:
     assert BEING_TESTED not in text
     assert text.count("onfirmed. ") == 2  # Confirmed, or Not confirmed
     assert TOGETHER in text
-    # The halves are drawn by chance, which decides which claims have a p.
+    # Which claims have a p-value depends on the halves, which are drawn by chance.
     tested = list_tested(SealedHalf.objects.get(), wave.description)
     assert text.count("p\N{NO-BREAK SPACE}") == sum(bool(one.p_value) for one in tested)
 

@@ -1,4 +1,4 @@
-"""What the report says: all figures are those of the results, and its limits follow from these."""
+"""What the report says: its figures are those of the results, and its limits follow from them."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_what_was_tried_is_counted_and_marked_as_exploratory() -> None:
     compute(ask(wave, Comparison.Kind.TABLE, "q2", "q1"))
     compute(ask(wave, Comparison.Kind.REGRESSION, "q2", "q1", "q3"))
     compute(ask(wave, Comparison.Kind.PAIRS))
-    ask(wave, Comparison.Kind.TABLE, "q3", "q1")  # this one waits
+    ask(wave, Comparison.Kind.TABLE, "q3", "q1")  # this comparison is still waiting
     report = write_report(find_view(wave.survey))
     words = text_of_section(report, EXPLORATORY)
     assert TRIED in words

@@ -65,7 +65,7 @@ def find_missing(report: StudyReport, shown: str) -> list[str]:
 
 
 def with_words(report: StudyReport, text: str, **changes: str) -> StudyReport:
-    """Put a text wherever an author's words can stand: in a title, a question and an answer."""
+    """Put this text wherever an author's words can appear: in a title, a question and an answer."""
     words = Words(text=text, is_authors=True)
     table = find_section(report, "results").parts[-1]
     assert isinstance(table, Table)

@@ -1,4 +1,4 @@
-"""The report as a page: its readers, its text in each state of a survey, and people invited."""
+"""The report as a page: its readers, its text in each state of a survey, and the people invited."""
 
 from __future__ import annotations
 

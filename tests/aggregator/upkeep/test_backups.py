@@ -37,7 +37,7 @@ def rows(path: Path, sql: str) -> list[Any]:
 
 
 def fill() -> list[bytes]:
-    """Seal 10 reports, leave 10 waiting, and sign a person in; return the waiting ids."""
+    """Seal 10 reports, leave 10 waiting, and store a session; return the waiting reports' ids."""
     wave = make_wave()
     for _ in range(20):
         send(wave, b"\1\0\1")
@@ -76,7 +76,7 @@ def read_final_counts(wave: Wave) -> list[list[int]]:
 
 
 def test_results_before_and_after_a_restore_may_differ_by_one_report(tmp_path: Path) -> None:
-    """The documents say so, because nothing that is restored knows who has seen what."""
+    """The documents warn of this: a restored database does not know which results were seen."""
     wave = make_wave()
     for _ in range(40):
         send(wave, b"\1\0\1")
@@ -102,8 +102,8 @@ def test_raw_reports_can_be_left_out_and_leave_nothing_in_the_file(tmp_path: Pat
     assert "are left out" in back_up(without, "--without-raw-reports")
     assert rows(without, "SELECT count(*) FROM aggregator_raw_report") == [(0,)]
     assert rows(without, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
-    # Each table holds an id twice, the second time in its index by wave; a spent id stays
-    # permanently.
+    # Each of two tables contains an id twice, the second time in its index by wave. A spent id is
+    # kept permanently.
     assert [with_raw.read_bytes().count(pk) for pk in waiting] == [4] * 10
     assert [without.read_bytes().count(pk) for pk in waiting] == [2] * 10
     assert session.encode() not in with_raw.read_bytes() + without.read_bytes()

@@ -48,7 +48,7 @@ Clock = Callable[[datetime], None]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Set the server's clock."""
+    """Return a function that sets the server's clock."""
     return lambda now: monkeypatch.setattr(timezone, "now", lambda: now)
 
 
@@ -347,7 +347,7 @@ def test_a_week_before_the_owner_gets_one_mail_without_the_title(
     assert message.to == [survey.owner.email]
     assert message.subject == "A survey will be deleted on 31 March 2031"
     assert "https://murmur.example/" in str(message.body)
-    assert survey.slug not in str(message.body)  # the survey's page shows anyone its questions
+    assert survey.slug not in str(message.body)  # anyone who knows the slug can read the questions
     assert "drink" not in f"{message.subject} {message.body}"
 
 
@@ -361,7 +361,7 @@ def test_a_mail_that_cannot_be_sent_is_tried_again_and_stops_no_deletion(
     clock(week_before)
     sweep_and_send(queue)
     sweep_and_send(queue)
-    assert queue == []  # a silent server costs one attempt; the other mail waits too
+    assert queue == []  # after one failed attempt, the other mail waits too
     settings.EMAIL_BACKEND = backend
     clock(week_before + RETRY_AFTER)
     for _ in range(3):

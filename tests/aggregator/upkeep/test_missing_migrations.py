@@ -40,7 +40,7 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def half_applied(db: None) -> str:
-    """Remove the newest migration of reports and return its name."""
+    """Record the newest migration of `aggregator` as not applied, and return its name."""
     newest = MigrationLoader(None).graph.leaf_nodes("aggregator")[0]
     for app, name in newest, *MigrationLoader(None).disk_migrations[newest].replaces:
         MigrationRecorder(connection).record_unapplied(app, name)

@@ -108,7 +108,7 @@ def good(
 def test_a_good_installation_on_sqlite_passes(good: Settings) -> None:
     code, lines = check()
     assert code == 0, lines
-    # Murmur cannot count web processes, so it cannot say that everything is right.
+    # Murmur cannot count web processes, so it cannot confirm that everything is right.
     assert [line.split("  ")[0] for line in lines] == ["CANNOT TELL", "UNSURE"]
     assert "one web process" in lines[0]
 
@@ -200,7 +200,7 @@ def test_a_wrong_journal_mode_is_reported() -> None:
 
 
 def test_files_that_others_can_read_are_reported() -> None:
-    # Not in pytest's folder, which other users cannot enter.
+    # The folder is not in pytest's folder, which other users cannot enter.
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)

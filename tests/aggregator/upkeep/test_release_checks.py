@@ -1,4 +1,4 @@
-"""privacy_check reports settings with which workers could not draw a release."""
+"""privacy_check reports settings that would prevent workers from drawing a release."""
 
 from __future__ import annotations
 

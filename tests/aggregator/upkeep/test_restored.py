@@ -58,8 +58,8 @@ def test_looks_go_on_and_reports_sent_again_count_once(tmp_path: Path) -> None:
     with django_on(f"sqlite:///{yesterday}"):
         restored = Wave.objects.get()
         assert count_shown(restored) == shown_yesterday < shown_today
-        # First browsers that got no reply before the backup, then some that got a reply after the
-        # backup.
+        # First, browsers repeat reports that the backup contains, then others repeat reports that
+        # were sent after the backup.
         assert upload(restored, range(100, 150)) == {Outcome.ALREADY_RECORDED}
         assert count_shown(restored) == shown_yesterday
         assert upload(restored, range(300, 340)) == {Outcome.RECORDED}

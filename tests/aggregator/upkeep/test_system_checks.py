@@ -24,7 +24,7 @@ def run_privacy_checks(databases: list[str] | None = None) -> list[CheckMessage]
 
 
 def run_plain_checks() -> list[CheckMessage]:
-    """Run the checks that precede every command, but only ours; others object to the cache."""
+    """Run the checks that precede every command; return our findings, not those about the cache."""
     found = checks.run_checks()
     return [message for message in found if str(message.id).startswith("aggregator.")]
 

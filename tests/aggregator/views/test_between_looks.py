@@ -24,7 +24,7 @@ def test_nothing_that_the_owner_can_fetch_changes_between_two_looks() -> None:
 
     arrive(210, b"\0\1")
     before = fetch_everything(client, wave)
-    # Batches are sealed, but the reports in them are less than a tenth of all.
+    # Batches are sealed, but they contain fewer than a tenth of all reports.
     for number in (1, 9, 10):
         arrive(number, b"\1\1")
         assert fetch_everything(client, wave) == before

@@ -1,4 +1,4 @@
-"""The Data page: files, missing files, and the addresses for programs."""
+"""The Data page: files, missing files, and the URLs for programs."""
 
 from __future__ import annotations
 

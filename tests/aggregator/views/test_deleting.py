@@ -1,4 +1,4 @@
-"""The page that deletes a closed survey, and what its addresses return afterwards."""
+"""The page that deletes a closed survey, and what the survey's URLs return afterwards."""
 
 from __future__ import annotations
 

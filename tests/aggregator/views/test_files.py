@@ -1,4 +1,4 @@
-"""The address of a file: the file, a waiting page without a script, or a reason."""
+"""The URL of a file returns the file, a waiting page without a script, or a reason."""
 
 from __future__ import annotations
 

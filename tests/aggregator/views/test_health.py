@@ -20,7 +20,7 @@ OK, LATE = {"status": "ok"}, {"status": "late"}
 
 
 def note(*, swept: float | None, due: float | None = None) -> None:
-    """Store how many seconds ago the last sweep ran, and how many ago work became due."""
+    """Store that the last sweep ran `swept` seconds ago, and that work became due `due` ago."""
     now = timezone.now()
     Upkeep.objects.all().delete()
     DueWork.objects.all().delete()

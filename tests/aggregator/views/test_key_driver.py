@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 def make_predicted(
     *, people: int, yes: float, agree: float, closes: bool = True, **settings: Any
 ) -> Wave:
-    """Make a wave: some say Yes to Q1, some answer Q2 the opposite way, and Q3 is random."""
+    """Make a wave: a share `yes` says Yes to Q1, a share `agree` differs in Q2; Q3 is random."""
     wave, draw, rows = make_wave(questions=3, **settings), random.Random(11), []
     for _ in range(people):
         first = draw.random() < yes
@@ -147,7 +147,7 @@ def test_the_ranking_follows_from_the_counts() -> None:
     assert abs(best.share - 0.85) < 4 * (0.25 / 2_000) ** 0.5 / 0.25
     assert best.low < best.share < best.high
     assert best.gain == pytest.approx(best.share - ranking.constant.share)
-    # For two pairs and the constant, the level is 1 - .05/3, which is 2.39 standard errors.
+    # For two pairs and the constant, the level is 1 - .05/3, so the bound is 2.39 standard errors.
     assert ranking.together.family == 3
     assert (best.gain - best.least_gain) / 2.394 == pytest.approx(0.047, abs=0.01)
 

@@ -25,7 +25,7 @@ NOTICE = 'id="rehearsal"'
 
 @pytest.fixture
 def rehearsal() -> Survey:
-    """Make a rehearsal with results, both of people with a browser and of people with coins."""
+    """Make a rehearsal that has results for both modes, browser and coins."""
     wave = open_rehearsal(survey=make_survey(coins=True), people=200)
     send_codes(wave.survey.waves.manual().get(), yes=[80, 100], total=200)
     survey = field(wave, yes=[80, 100], total=200)

@@ -79,7 +79,7 @@ def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, r
 
 
 def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
-    """Q1 allows every value, and Q2 is clear."""
+    """For Q1, every share is plausible; the result for Q2 is clear."""
     wave = make_launched_survey()
     survey = field(wave, yes=[15, 30], total=30)
     words = text_of(read(survey))
@@ -321,7 +321,7 @@ def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch)
     assert len(rendered) == 3
     monkeypatch.setattr("aggregator.results.rendered_blocks._MOST_CHARACTERS", 1)
     another = field(make_launched_survey(), yes=[50, 50], total=100)
-    for survey in (another, another, other):  # there is no room for any
+    for survey in (another, another, other):  # the cache has no room for any
         read(survey)
     assert len(rendered) == 6
 

@@ -57,7 +57,7 @@ def list_shown(results: list[QuestionResult]) -> dict[tuple[str, str], Estimate]
 
 
 def estimate_alone(wave: Wave, rows: np.ndarray) -> list[QuestionResult]:
-    """Estimate as if a survey had only these reports."""
+    """Compute the estimates as if these were the survey's only reports."""
     manifest = wave.description
     counts, tables = count_rows(manifest, rows)
     told = [one.name for one in list_declared(manifest)]
@@ -94,8 +94,8 @@ def test_a_group_is_estimated_as_a_survey_of_only_its_reports(
     wave = open_survey(survey=make_grouped_survey(drawn=drawn))
     field_people(wave, people=people, ending=ending, background=background)
     result = break_down(wave)
-    # A survey with a random subset shows nothing before the close, so its author could not choose
-    # when to close it.
+    # A survey with a random subset shows nothing before the close, so the results could not tell
+    # its author when to close it.
     is_watched = ending == Wave.Ending.OWNER and drawn is None
     assert bool(list_looks_before_close(wave)) == is_watched
     assert len(result.shown) > 2
@@ -221,7 +221,7 @@ def test_a_difference_is_between_a_group_and_everybody_else() -> None:
 
 
 def test_nothing_within_a_group_depends_on_another_declared_question() -> None:
-    """A rule that reads another declared question would cross the two."""
+    """Using a rule that reads another declared question would cross the two questions."""
     types = Question.Type
     survey = make_survey(questions=["Ill?"], display_minimum=50)
     where, when = (
@@ -233,11 +233,11 @@ def test_nothing_within_a_group_depends_on_another_declared_question() -> None:
     wave = open_survey(survey=survey)
     field_people(wave, people=800, ending=Wave.Ending.DATE)
     result = break_down(wave, "q2")
-    # The rule that reads the broken-down question is known in each group …
+    # In each group, it is known whether the rule that reads the broken-down question holds …
     for code, share in ((0, 1.0), (1, 0.0)):
         asked = result.estimates_by_key["q5", "asked", code]
         assert (asked.value, asked.low, asked.high, asked.method) == (share, share, share, "exact")
-    # … and the other one is estimated from the question's own codes.
+    # … but the share for whom the other rule holds is estimated, from the codes of q4 itself.
     for code in (0, 1):
         asked = result.estimates_by_key["q4", "asked", code]
         assert asked.method != "exact"

@@ -37,7 +37,8 @@ def list_told(counts: list[int], hidden: frozenset[int]) -> set[int]:
     """List the sizes of all sets of groups that are sums and differences of shown figures.
 
     The shown figures are the total and the groups that are not hidden. Coefficients of -1, 0 and 1
-    give every set of groups in their span, because each group is in one of them and in the total.
+    give every set of groups that these figures span, because each group is in the total and in at
+    most one other figure.
     """
     groups = range(len(counts))
     shown = [frozenset(groups), *(frozenset([code]) for code in groups if code not in hidden)]
@@ -78,7 +79,7 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
     ("asked", "shown"),
     [
         ((60, 70, 80), {0, 1, 2}),
-        ((60, 70, 3), {1}),  # the smallest group is hidden with the next
+        ((60, 70, 3), {1}),  # the two smallest groups are hidden
         ((60, 0, 80), {0, 2}),  # a group without people is not small
         ((20, 20, 30), set()),
     ],
@@ -86,7 +87,7 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
 def test_a_random_subset_hides_groups_block_by_block(
     asked: tuple[int, ...], shown: set[int]
 ) -> None:
-    """In each group of 200, `asked` people were asked the first question; the others, the second.
+    """Of each group of 200, `asked` people were asked the first question, and the rest the second.
 
     The groups are not in the file of rows.
     """
@@ -147,9 +148,9 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 @pytest.mark.parametrize(
     ("people", "drawn", "groups"),
     [
-        # The groups are Kitchen, Ward, Office, and the fifth of people who prefer not to say.
+        # The groups are Kitchen, Ward, Office, and the people who prefer not to say (a fifth).
         (600, None, set()),
-        (850, None, {1, 2}),  # a fifth is 170 people; that group and the next are hidden
+        (850, None, {1, 2}),  # a fifth is 170 people; this group and Kitchen are hidden
         (1200, None, {0, 1, 2, 3}),
         (900, 3, {1, 2}),
         (2000, 3, {0, 1, 2, 3}),
@@ -159,7 +160,7 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 def test_a_group_outside_of_the_rows_has_ten_people_for_each_equation(
     people: int, drawn: int | None, groups: set[int]
 ) -> None:
-    """The hidden groups together also have that many people, among everybody and in each block."""
+    """Together, the hidden groups also have that many people, in all and in each block."""
     wave = make_closed_wave(people=people, drawn=drawn, background=())
     manifest, result = wave.description, break_down(wave)
     needed = max(manifest.crowd, 10 * count_equations(manifest))
@@ -193,7 +194,7 @@ def test_where_blocks_have_their_own_files_only_their_own_equations_count() -> N
     options = ["North", "South", "East"]
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
     wave = open_survey(survey=survey)
-    # Everybody draws eight questions in a row.
+    # Everybody draws eight consecutive questions; question 1 follows question 16.
     drawn = [[(number + start) % 16 < 8 for number in range(16)] for start in range(16)]
     send_rows(
         wave,
@@ -209,8 +210,8 @@ def test_where_blocks_have_their_own_files_only_their_own_equations_count() -> N
     result = break_down(wave, "q17")
     assert result.least == wave.crowd == 30
     assert [group.n for group in result.groups] == [100, 100, 50]
-    # About 25 people of the last group were asked each question. These are fewer than 30, so the
-    # smaller of the other groups is hidden too.
+    # Of the last group, only about 25 people were asked each question. These are fewer than 30, so
+    # the smaller of the other groups is hidden too.
     for name in (f"q{number}" for number in range(1, 17)):
         shown = {one.group: one.n for one in result.estimates if one.question == name}
         assert len(shown) == 1

@@ -108,7 +108,7 @@ def show_another_group(result: dict[str, Any]) -> None:
 
 
 def verify() -> list[Difference]:
-    """Return what is wrong with comparisons; no report of these tests was acknowledged."""
+    """Return the differences in comparisons; others exist because no report was acknowledged."""
     run = Verification()
     found = list(run.run(Wave.objects.order_by("pk")))
     assert run.comparisons == 1

@@ -22,7 +22,8 @@ from tests.support.factories import make_survey, open_survey
 
 LARGE = 200
 LISTS = ("q3", "q4", "q5")
-# People by their answers to three lists; the answers to the first two differ for one person only.
+# The number of people with each combination of answers to three lists. Only one person gave
+# different answers to the first two.
 ONE_DIFFERENT = {(0, 0, 0): LARGE, (0, 0, 1): LARGE, (1, 1, 0): LARGE, (1, 1, 1): LARGE,
                  (1, 0, 1): 1}  # fmt: skip
 SAME = {codes: people for codes, people in ONE_DIFFERENT.items() if people == LARGE}
@@ -59,8 +60,8 @@ def choose(*names: str, has_files_of_blocks: bool = False) -> RowsFile:
     ("people", "chosen", "shown"),
     [
         (SAME, (), {"q3", "q4", "q5"}),
-        (ONE_DIFFERENT, (), {"q3", "q5"}),  # the first list in the order of the survey
-        (ONE_DIFFERENT, ("q4",), {"q5"}),  # the rows already contain the second list
+        (ONE_DIFFERENT, (), {"q3", "q5"}),  # of q3 and q4, the first in the survey is kept
+        (ONE_DIFFERENT, ("q4",), {"q5"}),  # the file of rows already has q4
         (ONE_DIFFERENT, ("q5",), {"q3"}),
         (SAME, ("q4",), {"q3", "q5"}),
     ],
@@ -79,7 +80,7 @@ def test_a_list_that_differs_for_one_person_is_not_broken_down(
 def test_people_who_were_asked_another_block_hide_nobody(
     asked_too: int, shown: set[str], has_files_of_blocks: bool
 ) -> None:
-    """The lists differ for many people in the second block, and for one or many in the first."""
+    """Two lists differ for many people in the second block, and for one or many in the first."""
     first = {**ONE_DIFFERENT, (1, 0, 1): 1 + asked_too}
     second = {**SAME, (1, 0, 1): LARGE}
     masks = np.array([[1, 0]] * len(first) + [[0, 1]] * len(second), dtype=np.uint8)

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def manifest() -> Manifest:
-    """Make all kinds of answers: Q1 yes/no, Q2 ward, Q3 choice, Q4 several, Q5 scale, Q6 number."""
+    """Make a survey of a yes/no, ward, choice, several, scale, number and follow-up question."""
     survey = make_survey(questions=["Tired?"])
     types = QuestionType
     wards = ["Nursing staff", "Physicians"]
@@ -80,7 +80,7 @@ def make_result(
     difference: AssociationEstimate,
     outcome_range: tuple[int, int] | None = None,
 ) -> TwoQuestionsResult:
-    """Make a result of 1,150 reports that say Yes to the group question, and 850 that say No."""
+    """Make a result for 1,150 reports that say Yes to the group question, and 850 that say No."""
     nothing = figure(0.0, -1.0, 1.0)
     table = ((0.3, 0.4), (0.1, 0.2))
     return TwoQuestionsResult(
@@ -148,7 +148,7 @@ OF_DIFFERENCE = f"Difference {MINUS}20 points† ({MINUS}30 to {MINUS}10)."
 @pytest.mark.parametrize(
     ("first", "second", "difference", "said", "texts"),
     [
-        # The interval spans everything, although the design would be precise enough.
+        # The first interval spans every value, although the design would be precise enough.
         (
             figure(0.38, 0.0, 1.0),
             figure(0.1, 0.05, 0.15),

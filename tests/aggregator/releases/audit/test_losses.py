@@ -1,8 +1,8 @@
 """The product's draws fit the exact probabilities and lose no more than was charged.
 
 Draws are made as in the product: a request and a manifest make a plan, the plan makes a sampler,
-and OpenDP draws. It cannot be seeded. All tests of losses together fail by chance less than once in
-a million runs, and so does each comparison of frequencies.
+and OpenDP draws. OpenDP cannot be seeded. By chance, all tests of losses together fail less than
+once in a million runs, and so does each comparison of frequencies.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def make_plan(kind: ReleaseKind, *questions: str) -> ReleasePlan:
 
 
 def gaussian_plan() -> ReleasePlan:
-    """Nine questions at epsilon = 1 and delta = 10**-6, the fewest that take Gaussian noise."""
+    """Plan nine questions at epsilon = 1 and delta = 10**-6, the fewest with Gaussian noise."""
     questions = tuple(one.name for one in NINE.questions)
     request = ReleaseRequest(kind=ReleaseKind.TABLE, questions=questions, epsilon_hundredths=100)
     plan = plan_release(check_request(request, NINE), NINE, delta_nanos_left=1000)
@@ -72,7 +72,7 @@ def gaussian_plan() -> ReleasePlan:
 
 
 def draw_cells(plan: ReleasePlan, counts: Sequence[int], *, runs: int = RUNS) -> NDArray[np.int64]:
-    """Draw one row for each run; all are cells of one large table with independent noise."""
+    """Draw one row for each run; all rows are parts of one large table with independent noise."""
     cells = prepare_sampler(plan).draw([*counts] * runs)
     assert {type(cell) for cell in cells} == {int}  # floats would reveal counts, see the audit
     return np.array(cells).reshape(runs, len(counts))
@@ -83,7 +83,7 @@ def all_positive(cells: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def draw_places(sampler: Sampler, scores: Sequence[int], *, runs: int = RUNS) -> NDArray[np.int64]:
-    """Compose many draws, because calling each of them takes three times as long."""
+    """Compose many draws, because separate calls take three times as long."""
     together = dp.c.make_composition([sampler.draw] * TOGETHER)
     return np.array([place for _ in range(runs // TOGETHER) for place in together(list(scores))])
 
@@ -142,7 +142,7 @@ def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
 
 @pytest.mark.long
 def test_a_table_by_groups_loses_no_more_and_its_group_twice_that() -> None:
-    """Two questions in two groups: draw cells for nobody, a person, and the person moved."""
+    """Draw cells without a person, with the person, and with the person moved to another group."""
     request = ReleaseRequest(
         kind=ReleaseKind.TABLE, questions=("q1", "q2"), epsilon_hundredths=50, group="q4"
     )
@@ -221,7 +221,7 @@ def test_an_alert_comes_as_often_as_the_formula_says() -> None:
 
 @pytest.mark.long
 def test_an_alert_loses_no_more_than_it_was_charged_for() -> None:
-    """One report moves every distance in one direction, but that of the last look in the other."""
+    """One report moves the distance of the last look in one direction, all others in the other."""
     fewer, more = draw_alerts([0, 0, 0, 0]), draw_alerts([-1, -1, -1, 1])
     assert 0.24 * EPSILON < measure_loss(more == 3, fewer == 3) <= EPSILON
 
@@ -271,7 +271,7 @@ def test_rules_have_the_chances_of_permute_and_flip() -> None:
 
 
 def test_the_audit_would_notice_scores_of_rules_that_move_both_ways() -> None:
-    """OpenDP is told that scores only rise. (N - .375 n) / .25 rises by 2.5 or falls by 1.5."""
+    """OpenDP is told that scores only rise, but (N - .375 n) / .25 rises by 2.5 or falls by 1.5."""
     plan = replace(plan_key_driver(), draws=1, scale=Fraction(5000), sensitivity=2500)
 
     def score(*agreeing: int, total: int) -> list[int]:

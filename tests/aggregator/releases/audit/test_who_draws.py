@@ -23,11 +23,11 @@ GENERATORS = {
     "privacy/associations/segments.py": "made-up tables, from a fixed seed",
     "privacy/central/attacks.py": "attackers on invented people",
 }
-# Code that draws and shows figures may use `secrets` only to make names.
 DRAWS = "aggregator/releases/noise.py"
 ROOM = "aggregator.releases"
 ROOMS = ("aggregator/releases", "aggregator/publishing", "privacy/central")
 WORKERS = ("aggregator/tasks.py", "aggregator/upkeep/")
+# Code that draws noise or shows figures may use `secrets` only to generate names.
 NAMES = {"secrets.token_hex"}
 GENERATOR = ("random.", "np.random", "numpy.random")
 SYSTEM = ("secrets", "os.urandom", "uuid")
@@ -35,7 +35,7 @@ SYSTEM = ("secrets", "os.urandom", "uuid")
 
 @cache
 def modules() -> dict[str, str]:
-    """Return the source of every module of the product, by its path."""
+    """Return the source of every module of the product, keyed by path."""
     files = [path for package in PRODUCT for path in (ROOT / package).rglob("*.py")]
     return {str(path.relative_to(ROOT)): path.read_text() for path in files}
 

@@ -68,7 +68,7 @@ def test_a_plan_charged_at_once_with_other_releases_is_charged_once(database: st
     ]
     wave = make_released_wave(planned=planned)
     run_at_once([partial(charge_the_plan, wave, 1 + place % 3) for place in range(AT_ONCE)])
-    # 2 × 0.40 for these, and 0.10 for each of two others.
+    # The two planned releases cost 0.40 each, and two others 0.10 each.
     assert [one.planned for one in wave.releases.order_by("pk")] == [True, True, False, False]
     assert read_account(wave).spent == 100
 

@@ -33,7 +33,7 @@ TABLE = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1", "q2"), epsilon_h
 
 
 def _before(place: str) -> Callable[[], object]:
-    """Return what makes a process kill itself before a step of a draw."""
+    """Return a function that makes a process kill itself before a step of a draw."""
     names = {
         "counting the draw": (drawing, "append_key"),
         "the key is on the disk": (os, "fsync"),

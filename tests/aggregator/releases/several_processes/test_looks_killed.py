@@ -1,4 +1,4 @@
-"""A process is killed at each step of an alert's look, on both databases; two look at once.
+"""A process is killed at each step of an alert's look, or four look at once, on both databases.
 
 In every case the threshold's noise is drawn once, an alert that may be known is given up, and a
 look that revealed nothing is repeated.
@@ -31,7 +31,7 @@ ALERT = ReleaseRequest(
 
 
 def start(*, yes: int) -> tuple[Wave, Release]:
-    """Charge an alert of a wave in which `yes` people said Yes: 900 are surely enough."""
+    """Charge an alert of a wave in which `yes` people said Yes: 900 are certainly enough."""
     wave = make_protected_wave(planned=[ALERT], people_expected=3000)
     RawReport.objects.bulk_create(
         RawReport(id=number.to_bytes(32, "big"), wave=wave, symbols=b"\1\0\0")

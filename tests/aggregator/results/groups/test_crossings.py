@@ -1,4 +1,4 @@
-"""Comparisons across blocks that have files of their own: all of these are allowed, or none."""
+"""Comparisons across blocks that have files of their own: either all are allowed, or none is."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def count(people: Mapping[Drawn, int], *, blocks: int) -> Combinations:
 
 
 def draw_all(blocks: int, drawn: int, *, people: int, **few: int) -> dict[Drawn, int]:
-    """Give each set of blocks `people`; keywords such as _012 name sets with other numbers."""
+    """Give each set of blocks `people` people; keywords such as _012 give a set another number."""
     sets = combinations(range(blocks), drawn)
     return {one: few.get("_" + "".join(map(str, one)), people) for one in sets}
 
 
 def find_fewest(found: Combinations) -> int:
-    """Find the fewest people in any sum of a block's total and comparisons, with small factors."""
+    """Find the fewest people in sums, with small factors, of a block's total and comparisons."""
     sizes = []
     for block in range(found.masks.shape[1]):
         asked = found.find_asked(block)
@@ -61,8 +61,8 @@ def _list_factors(columns: int) -> np.ndarray:
         (draw_all(5, 2, people=60, _34=29), 5, False),
         (draw_all(5, 2, people=60, _34=1), 5, False),
         (draw_all(5, 2, people=60, _34=0), 5, True),
-        (draw_all(4, 3, people=60, _012=29), 4, False),  # the first block is asked, the last is not
-        # However few people drew the same three blocks, many were asked each pair of blocks.
+        (draw_all(4, 3, people=60, _012=29), 4, False),  # 29 drew block 0 but not block 3
+        # Few people drew the same three blocks, but many were asked each pair of blocks.
         (draw_all(5, 3, people=40, _012=1), 5, True),
         # But 01 + 02 - 03 - 04 counts only those who drew 012, less those who drew 034.
         (draw_all(5, 3, people=100, _012=1, _034=1), 5, False),

@@ -38,8 +38,8 @@ def make_question(name: str, type_: QuestionType, rule: Any = None, **more: Any)
 def find_rank(manifest: Manifest, *, block: int | None = None) -> int:
     """Return the rank of all counts, over all reports that members of a group can send.
 
-    One group has one answer to the declared question. If a block is given, only its questions are
-    counted.
+    All members gave the same answer to the declared question. If a block is given, only the
+    questions of the block are counted.
     """
     symbols = [one for one in manifest.symbols if one.threshold is not None]
     tables, blocks = list_tables(manifest), range(manifest.block_count)
@@ -78,7 +78,7 @@ COARSE = make_question("q5", Type.YES_NO, {"any": [FIRST, AFTER_YES]})
     ("questions", "equations"),
     [
         ([SCALE, PLAIN], 3 + 1),
-        ([GATED, PLAIN], 3 + 2 + 1),  # the gate with each item
+        ([GATED, PLAIN], 3 + 2 + 1),  # counts each item with the gate
         # Behind a rule with two classes, everything is counted once more by class.
         ([SCALE, SEVERAL], 3 + (2 + 1 + 1) + 2 * 2 + (2 + 1 + 1) + 2 * 2),
         ([SCALE, SEVERAL, BEHIND_BOTH], 19 + 2 + 2 + 2 + 2),
@@ -109,7 +109,7 @@ def test_equations_of_a_random_subset_are_those_of_its_blocks(drawn: int) -> Non
 @pytest.mark.parametrize(
     ("questions", "surplus"),
     [
-        # A rule that reads a declared question: within a group, or for all answers together.
+        # Within a group, q0 has only one answer, so the table of q0 and q1 adds no equation.
         ([WHERE, make_question("q1", Type.YES_NO, {"name": "q0", "is": [1]})], 2),
         # Two rules read the same pair of questions, one in finer classes than the other.
         ([SCALE, PLAIN, FINE, COARSE], 1),
@@ -131,7 +131,7 @@ BEHIND_AGE = make_question("q4", Type.YES_NO, {"name": "q9", "is": [1]})
 @pytest.mark.parametrize(
     ("questions", "equations"),
     [
-        # Yes, no and not asked leave two equations about the unit for each question.
+        # For each question, the counts of Yes, No and not asked leave two equations about the unit.
         ([WHERE, *BEHIND[:2]], 2 + 2),
         ([WHERE, *BEHIND], 2 + 2 + 2),
         ([WHERE, BEHIND[0], make_question("q5", Type.YES_NO, ELSEWHERE)], 2 + 2),

@@ -15,9 +15,10 @@ SURVEYS = 60
 
 
 def find_fewest(groups: Groups, marks: np.ndarray, people: np.ndarray) -> int:
-    """Find the smallest support of a function that marks alone do not span, by trying all.
+    """Find, by trying all, the smallest support of a function that the marks alone do not span.
 
-    Without its people, groups and marks together have a smaller rank, but not the marks.
+    Without the people of such a support, the rank of groups and marks together falls by more than
+    the rank of the marks alone.
     """
     marked = np.eye(marks.max() + 1)[marks]
     both = np.concatenate([marked, groups], axis=1)

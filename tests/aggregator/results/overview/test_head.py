@@ -66,7 +66,7 @@ def test_an_open_survey_is_shared_and_says_when_numbers_come() -> None:
     wave = make_launched_survey()
     head = head_of(wave.survey)
     assert (head.step.route, head.sealed) == ("surveys:share", 0)
-    assert "Results appear after 40 reports" in head.step.note  # K, and K that stay unsealed
+    assert "Results appear after 40 reports" in head.step.note  # C, and K that stay unsealed
     send(wave, 40)
     look(wave)
     head = head_of(wave.survey)

@@ -40,7 +40,7 @@ CAP = 1000  # distinguishes the wave that is changed from the others
 
 @pytest.fixture
 def wave() -> Wave:
-    """Make three batches and snapshots, comparisons of the second, and ten waiting reports."""
+    """Make three batches and snapshots, a comparison of the second, and ten waiting reports."""
     wave = make_wave(cap=CAP)
     for number in range(1, 4):
         # The ids decide which ten reports stay behind; the ids are the same in every run.
@@ -61,7 +61,7 @@ def compare(wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, *names: str) 
 
 @pytest.fixture
 def finished() -> Wave:
-    """Close a wave at its fixed number of people, and another below its minimum."""
+    """Close a wave after its fixed number of people, and another below its minimum."""
     wave = make_wave(cap=40)
     send_many(wave, ROWS[:40])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
@@ -230,7 +230,7 @@ def lose_words_and_add_others() -> None:
 
 
 def change_translations(**words: Any) -> None:
-    """Change a wave that opened with translations; None removes the texts of a language."""
+    """Change the translations of an open wave; None removes the texts of a language."""
     survey = make_survey()
     texts = list_texts(build_manifest(survey=survey, wave_number=1))
     for language in ("fr", "ar"):

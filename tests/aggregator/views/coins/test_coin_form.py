@@ -498,7 +498,7 @@ class TestStratum:
                     answers[name][place] == answer != symbols[place] for name, symbols in stored
                 )
                 print(f"n={crowd} answer={answer} observed={other} expected={crowd / 4}")
-                # 4.892 standard errors, which occur once in a million.
+                # By chance, a difference of 4.892 standard errors occurs once in a million runs.
                 assert abs(other - crowd / 4) < 4.892 * (crowd * 0.25 * 0.75) ** 0.5
 
         close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

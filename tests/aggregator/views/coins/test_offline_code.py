@@ -1,4 +1,4 @@
-"""Handing in a code that was drawn elsewhere: which codes are accepted, and messages for others."""
+"""Handing in a code that was drawn elsewhere: codes that are accepted, and messages for others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def send(wave: Wave, body: str, *, query: str = "", **headers: str) -> Any:
 
 
 def thanks(response: Any) -> Any:
-    """Return the page that follows after a code is handed in."""
+    """Return the page that appears after a code is handed in."""
     assert response.status_code == 303
     return Client(headers={"host": "localhost"}).get(response["Location"])
 

@@ -269,7 +269,7 @@ def test_more_than_is_left_is_refused_and_nothing_is_charged(client: Client, wav
 def test_a_refusal_of_the_ledger_says_why_and_that_nothing_was_charged(
     client: Client, wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another window may spend the rest between reading the price and charging it."""
+    """The rest may be spent in another window after the price was read and before it is charged."""
 
     def refuse(**_: object) -> Release:
         raise NotReleasable("Nothing is left.")
