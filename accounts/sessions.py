@@ -166,7 +166,7 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 def list_typed(posted: QueryDict) -> list[str]:
-    """List the text that people typed, without passwords and values that contain no space.
+    """List the text that people typed, leaving out passwords and all values without a space.
 
     Values without a space are usually choices, numbers or tokens. The stamp, by which a form
     notices what others have saved, contains spaces but is also left out.

@@ -145,7 +145,7 @@ class Snapshot(models.Model):
                 fields=["wave", "through_batch"], name="aggregator_snapshot_through_batch"
             ),
         ]
-        # This index has all columns that sweeps query, so that they never read long estimates.
+        # This index contains all columns that sweeps query, so that they never read long estimates.
         indexes = [
             models.Index(
                 fields=[

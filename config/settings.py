@@ -54,7 +54,7 @@ MFA_KEY = env.key("MFA_KEY") or _own_key(
 )
 MFA_KEY_FALLBACKS = env.old_keys("MFA_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-# Turn this off only without TLS, such as on a laptop: browsers then send cookies over plain HTTP.
+# Turn this off only where there is no TLS, as on a laptop: cookies are then sent over plain HTTP.
 HTTPS = env.flag("MURMUR_HTTPS", default=True)
 
 
@@ -361,7 +361,7 @@ EXIT_URL = env.text("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 # The URL of the source code, to which the start page links. If it is empty, there is no link.
 SOURCE_URL = env.text("MURMUR_SOURCE_URL", default="")
 
-# The address to which people report vulnerabilities of this server, and the URL of the policy for
+# The address to which people report vulnerabilities in this server, and the URL of the policy for
 # such reports. Both are in security.txt.
 SECURITY_CONTACT = env.text("MURMUR_SECURITY_CONTACT", default="")
 SECURITY_POLICY = env.text("MURMUR_SECURITY_POLICY", default="")

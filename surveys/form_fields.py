@@ -98,7 +98,7 @@ class PlainText(forms.CharField):
 
 
 class Lines(PlainText):
-    """Several different texts, one per line. The cleaned list has no empty lines.
+    """Several different texts, one per line. The cleaned list contains no empty lines.
 
     `find_line_problem` says what is wrong with a line, or returns an empty string.
     """

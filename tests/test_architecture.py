@@ -13,7 +13,7 @@ TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
 def imported_test_modules(source: str) -> set[str]:
-    """Return the test modules that source code imports, in whatever way the import is written."""
+    """Return the test modules that `source` imports, however the import is written."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

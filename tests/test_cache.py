@@ -41,7 +41,7 @@ def redis_url() -> Iterator[str]:
 def stored(
     redis_url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[redis.Redis]:
-    """Use the product's own cache on the Redis server that these tests start."""
+    """Use the cache settings of production with the Redis server that these tests start."""
     settings.CACHES = {"default": {**product.CACHES["default"], "LOCATION": redis_url}}
     # django-axes keeps using the cache that it found first.
     monkeypatch.setattr(AxesProxyHandler, "implementation", None)

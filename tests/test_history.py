@@ -68,7 +68,7 @@ def paste(client: Client, survey: Survey) -> dict[str, Any]:
 
 
 def insert(client: Client, survey: Survey) -> dict[str, Any]:
-    """Tick a question of another survey by the same author."""
+    """Tick a question from another survey by the same author."""
     source = make_survey(owner=survey.owner, questions=("Pink?",))
     page = client.get(
         reverse("surveys:questions_insert", args=[survey.slug]), {"survey": source.slug}

@@ -1,4 +1,4 @@
-"""Log lines contain no link that resets a password, and do not reveal when anyone answered."""
+"""Log lines contain no password reset links and do not reveal when anyone answered."""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ def _say(status: int, description: str) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
 
 
-# REFUSED has the errors of every endpoint in this file. UNREADABLE has those of the endpoints that
-# take a definition.
+# REFUSED lists the errors of every endpoint in this file. UNREADABLE lists those of the endpoints
+# that take a definition.
 REFUSED = {
     **_say(401, "invalid-token"),
     **_say(403, "not signed in, the token lacks the scope, or your role is too low"),

@@ -10,7 +10,7 @@ class TooFewResponses(exceptions.APIException):
 
 
 class SurveyNotCounted(exceptions.APIException):
-    """The survey has results, but its rows exist only once it has closed and is counted."""
+    """The survey has results, but its rows exist only once it has closed and been counted."""
 
 
 class BackgroundNotChosen(exceptions.APIException):

@@ -143,10 +143,10 @@ def results(request: Request, slug: str) -> Response:
 @permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
-    """One row of randomized codes for each person, once the survey has closed and is counted.
+    """One row of randomized codes for each person, once the survey has closed and been counted.
 
-    The file has the background questions that the owner chose. Where blocks of questions were drawn
-    at random and few people were asked the same ones, each block has its own file.
+    The file contains the background questions that the owner chose. Where blocks of questions were
+    drawn at random and few people were asked the same ones, each block has its own file.
     """
     found = _find_results(request, slug)
     if not found.has_rows:

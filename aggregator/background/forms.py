@@ -27,9 +27,9 @@ class OfferedQuestion:
 class BackgroundForm(forms.Form):
     """A choice within the proposal; `background` holds the choice once the form is valid.
 
-    A check box that is not sent leaves out its question, so an empty request would permanently
-    choose nothing. The hidden field shows that the page sent the form. `nobody` lists the groups
-    that contain nobody, by question and code; such groups are neither offered nor counted.
+    If a check box is not sent, its question is left out, so an empty request would leave out all
+    questions permanently. The hidden field shows that the page sent the form. `nobody` lists the
+    groups that contain nobody, by question and code; such groups are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)

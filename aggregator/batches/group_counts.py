@@ -28,7 +28,7 @@ class GroupCounts:
         )
 
     def gather(self, groups: Collection[int]) -> tuple[Counts, Counts]:
-        """Sum the columns and the tables of some groups; both have the format of a snapshot."""
+        """Sum the columns and the tables of some groups; the sums have the format of a snapshot."""
         rows = sorted(groups)
         columns = [counts[rows].sum(axis=0).tolist() for counts in self.columns]
         return columns, [counts[rows].sum(axis=0).tolist() for counts in self.tables]

@@ -56,7 +56,7 @@ def find_largest_batch(wave: Wave) -> int:
 def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int = MAX_BATCH) -> int:
     """Return how many waiting reports to seal now, which may be 0.
 
-    While the wave is open, at least `minimum` reports stay behind, so that closing always has a
+    While the wave is open, at least `minimum` reports keep waiting, so that closing always has a
     full batch left to seal.
     """
     largest = max(largest, minimum)
@@ -136,7 +136,8 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
         if vendor == "postgresql":
             cursor.execute(_CHOOSE_IN_MEMORY)
         # Both subqueries are materialized, because PostgreSQL may run a plain one again for each
-        # row. Later runs would skip rows that have since been locked or deleted, and choose others.
+        # row. Later runs would skip rows that have since been locked or deleted, and choose other
+        # rows.
         cursor.execute(
             f"""
             WITH drawn (nonce) AS MATERIALIZED (SELECT {_NONCE[vendor]}),

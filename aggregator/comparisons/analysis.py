@@ -111,7 +111,7 @@ def analyse_regression(
     times: Sequence[float] = (),
     after_each: Callable[[], None] = lambda: None,
 ) -> RegressionResult:
-    """Regress Yes to the first indicator on the others.
+    """Regress Yes to the first indicator on the other indicators.
 
     `planned` and `times` have the same meaning as in `analyse_table`; `after_each` is called after
     each interval is computed.

@@ -18,7 +18,7 @@ from aggregator.batches.packing import WORD_BYTES, split_columns
 from surveys.comparing.indicators import Indicator
 from surveys.manifest.manifest import Manifest
 
-Source = tuple[int | None, int]  # the places of a gate (if it counts) and of a symbol
+Source = tuple[int | None, int]  # the positions of a gate (if it counts) and a symbol
 
 
 class PairCodes:
@@ -90,7 +90,7 @@ class PairTables:
     masks: Sequence[int | None]  # the row of each symbol's mask; None if everybody was asked
 
     def count(self, first: Indicator, second: Indicator) -> NDArray[np.int64]:
-        """Count the codes of two indicators over the reports that contain both.
+        """Count the codes of two indicators in the reports that contain both indicators.
 
         All codes under an unset mask are 0, so reports with two nonzero codes contain both
         indicators.

@@ -131,7 +131,7 @@ class Term:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """A factor's answer and its reference, or an empty tuple for other coefficients."""
+        """The answer and the reference of a factor's coefficient; empty for other coefficients."""
         _, _, contrast = self.name.partition("=")
         return tuple(_read_answer(text) for text in contrast.split("-")) if "-" in contrast else ()
 

@@ -153,7 +153,7 @@ def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
 
 def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     """Name the comparison's questions that are in alarm in the snapshot of the same batches."""
-    # Looks only advance, so only the first snapshot that has the batch can have the same looks.
+    # Looks only advance, so only the first snapshot with the batch can have the same looks.
     same = (
         comparison.wave.snapshots.filter(
             through_batch__gte=comparison.through_batch, method_version=METHOD_VERSION

@@ -78,7 +78,7 @@ def respond_with_csv(
 
 
 def write_text(text: str) -> str:
-    """Write a text cell or header, safe in a spreadsheet and quoted where necessary."""
+    """Write a cell of text or a header, safe in a spreadsheet and quoted where necessary."""
     text = FORMULA.sub("'", text).replace("\0", "")
     if _NEEDS_QUOTES.intersection(text):
         return '"' + text.replace('"', '""') + '"'

@@ -23,7 +23,7 @@ class Packing:
         self.groups = tuple(_group_neighbours(sizes))
 
     def pack(self, read: Callable[[int], NDArray[np.uint8]], *, rows: int) -> NDArray[np.uint8]:
-        """Pack rows; `read` returns the numbers at one place in every row."""
+        """Pack rows; `read(place)` returns the numbers at this position in every row."""
         packed = np.empty((rows, len(self.groups)), dtype=np.uint8)
         for byte, group in enumerate(self.groups):
             value = np.zeros(rows, dtype=np.uint8)

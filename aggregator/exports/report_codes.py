@@ -15,7 +15,7 @@ from aggregator.background.levels import Background, Levels, find_levels
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQuestion, Symbol
 
-# The first column has the origin of the survey; `list_columns` lists the others.
+# The first column states the origin of the survey; `list_columns` lists the other columns.
 ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"

@@ -62,9 +62,9 @@ class RowsOfWave:
     def stream(self) -> Iterator[bytes]:
         """Write one row for each person, with all codes and the chosen background questions.
 
-        A block's file has the codes of one block, and a row for each person who was asked it. All
-        lines are sorted as text, so each file is always the same. A file shows neither batches nor
-        who answered when, and its rows cannot be joined to the rows of another file.
+        A block's file contains the codes of one block, with a row for each person who was asked it.
+        All lines are sorted as text, so each file is always the same. A file shows neither batches
+        nor who answered when, and its rows cannot be joined to the rows of another file.
         """
         yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
         lines = _gather(self.results, self.columns, block=self.block)

@@ -78,7 +78,7 @@ def search(query: str) -> list[Result]:
 
 
 def _choose_words(query: str) -> list[str]:
-    """Leave out words such as "why", unless the query has no others."""
+    """Leave out words such as "why", unless the query has no other words."""
     words = [word.strip(PUNCTUATION) or word for word in query.casefold().split()]
     return list(dict.fromkeys([word for word in words if not STOP_WORDS.fullmatch(word)] or words))
 

@@ -18,7 +18,7 @@ _NOTHING_CAME = (Standing.EMPTY, Standing.DISCARDED)
 
 
 class Obstacle(StrEnum):
-    """Why nothing can be released; the template has the sentences."""
+    """Why nothing can be released; the template contains the sentences."""
 
     NOT_PROTECTED = "not-protected"
     DRAFT = "draft"

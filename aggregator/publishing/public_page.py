@@ -87,7 +87,7 @@ def build_context(wave: Wave) -> dict[str, Any]:
 
 
 def build_translated_context(wave: Wave, language: str) -> dict[str, Any]:
-    """Return the variables of a page in one of the survey's languages, with links to the others."""
+    """Return the variables of a page in one language, with links to the other languages."""
     source = wave.description
     name = "public_coin_results" if wave.mode == Mode.MANUAL else "public_results"
     address = reverse(f"aggregator:{name}", args=[wave.survey.slug])

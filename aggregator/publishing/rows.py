@@ -220,7 +220,7 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
     rows = [*figures.rows, *([figures.mean] if figures.mean else [])]
     notes = [_(SEVERAL)] if figures.question.has_items else []
     if figures.question.follow_up:
-        # Translators: the question of a follow-up.
+        # Translators: %(question)s is the text of the follow-up question.
         notes.append(_("Then: %(question)s") % {"question": figures.question.follow_up})
     # If everyone was asked, a sentence above all questions says how many people took part.
     is_said = shows_people and figures.of_everyone and figures.group is None

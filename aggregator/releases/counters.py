@@ -34,7 +34,7 @@ def find_file(folder: Path, manifest_hash: bytes) -> Path:
 
 
 def has_draws(folder: Path) -> bool:
-    """Return whether the folder has the file of any wave. May raise OSError."""
+    """Return whether the folder contains the file of any wave. May raise OSError."""
     return folder.exists() and any(_WAVE.fullmatch(path.name) for path in folder.iterdir())
 
 

@@ -33,7 +33,7 @@ class Sampler:
 
 
 def prepare_sampler(plan: ReleasePlan) -> Sampler:
-    """Load OpenDP and check its stated loss; may raise NotDrawable.
+    """Load OpenDP and check the loss that it states; raise NotDrawable if either step fails.
 
     The first load takes half a second, so do this before a transaction opens.
     """

@@ -256,7 +256,7 @@ def _name_answers(lines: Sequence[ReaderLine], *, all_of: Sequence[ReaderLine]) 
 
 
 def write_scale(scale: Fraction) -> str:
-    """Write 89/5 as 17.8, and 10/3 as about 3.33; files have the exact fraction."""
+    """Write 89/5 as 17.8, and 10/3 as about 3.33; files contain the exact fraction."""
     digits = 0 if scale >= 100 else 1 if scale >= 10 else 2
     text = f"{float(scale):,.{digits}f}"
     text = text.rstrip("0").rstrip(".") if digits else text

@@ -1,4 +1,4 @@
-"""Sentences and decimals of findings: what an estimate says, and when its interval is valid.
+"""The wording and rounding of findings: what an estimate says, and when its interval is valid.
 
 Pages, charts and the API use the same sentences, with values as `Estimate.displayed` clips them.
 """

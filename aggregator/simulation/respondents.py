@@ -17,7 +17,7 @@ from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 from surveys.manifest.rules import holds
 
 # A code, a number, the chosen items of a "select several", or None for "prefer not to say". For a
-# score, its answer or the place of the chosen answer for each item.
+# score, its answer or the position of the chosen answer for each item.
 Answer = int | Collection[int] | None
 Answers = Mapping[str, Answer]
 

@@ -81,7 +81,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """`widths` has the relative widths of the columns of words; the other columns hold figures.
+    """`widths` lists the relative widths of the columns of words; other columns contain figures.
 
     `axis` heads the column of whiskers; it is empty if there are no whiskers.
     """

@@ -18,12 +18,12 @@ _FONTS = Path(__file__).with_name("fonts")
 _ACCESSIBLE: Literal["ua-1"] = "ua-1"
 _NO_FONT = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
 # Accessible PDFs may not contain the first of these characters. The next three would end a line.
-# The fonts have the last one only at another code point.
+# The fonts contain the last one only at another code point.
 _REPLACED = {0xFEFF: None, 0x85: " ", 0x2028: " ", 0x2029: " ", 0x301C: "\uff5e"}
 
 
 class NoFontError(Exception):
-    """No font has the character that the message contains."""
+    """No font contains the character that the message shows."""
 
 
 def typeset(

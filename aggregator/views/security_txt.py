@@ -34,6 +34,6 @@ def security_txt(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 def _expiry(moment: datetime) -> str:
-    """Return a midnight in UTC, so that the file changes only once a day."""
+    """Return the expiry time, at midnight UTC so that the file changes only once a day."""
     day = moment.astimezone(UTC).date() + VALID_FOR
     return datetime.combine(day, time.min).isoformat() + "Z"

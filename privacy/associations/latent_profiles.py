@@ -18,7 +18,7 @@ _FLOOR = 1e-12  # the smallest share: a boundary that the search keeps away from
 _HAIR = 1e-9
 _LONGEST = 3.0  # log odds: the longest step of a search
 _FLAT = 25.0  # log odds: further out, the likelihood does not change
-_SLACK = 1e-6  # how far a search may overstep the limit of the likelihood
+_SLACK = 1e-6  # how far a search may overstep the threshold of the likelihood
 _PULLS = 40
 _BARRIERS = (0.01,)  # fall of the log-likelihood if all log odds are 1
 _MORE_BARRIERS = (0.05,)  # added where the likelihood is flat at its maximum
@@ -53,7 +53,7 @@ class LatentProfiles:
         return float(chdtri(1, 1 - self.level)) / 2
 
     def coefficient_interval(self, column: int, *, error: float) -> tuple[float, float]:
-        """Find where the profile likelihood falls to the limit; an end may be infinite."""
+        """Find where the profile likelihood falls to the threshold; an end may be infinite."""
         value = float(self.best.coefficients[column])
         reach = sqrt(2 * self._allowed)
         own = self.model.design[:, column]
@@ -82,7 +82,7 @@ class LatentProfiles:
             return outward * inf
 
         def cross(inner: float, outer: float, near: Floats, beyond: ModelState) -> float:
-            """Find the limit, which lies between the two values."""
+            """Find where, between the two values, the threshold is reached."""
             find = partial(scipy.optimize.brentq, a=inner, b=outer, xtol=1e-7 * error, rtol=1e-12)
 
             def follow(at: float) -> float:

@@ -78,9 +78,9 @@ class LatentLogisticFit:
     covariance : ndarray of float64, shape (p, p)
         Covariance of the coefficients, which is meaningful only if all coefficients are finite.
     low, high : ndarray of float64, shape (p,)
-        Ends of the profile-likelihood intervals of the coefficients. An end is infinite where the
-        likelihood never falls to the limit. An interval excludes 0 where its test rejects at 1 -
-        level.
+        Ends of the profile-likelihood intervals of the coefficients. An end is infinite if the
+        likelihood never falls to the interval's threshold on that side. An interval excludes 0 if
+        its test rejects 0 at 1 - level.
     adjusted : tuple of AdjustedShares
         Adjusted shares for each coefficient except the intercept.
     tests : tuple of SignificanceTest

@@ -214,8 +214,8 @@ def latent_independence_test(
     Returns
     -------
     SignificanceTest
-        "latent_likelihood_ratio", or `NO_VARIATION`. With two answers to each question, the
-        intervals of `two_questions.associate` exclude independence where the test rejects.
+        "latent_likelihood_ratio", or `NO_VARIATION`. If each question has two possible answers,
+        intervals of `two_questions.associate` exclude independence whenever this test rejects it.
 
     Raises
     ------

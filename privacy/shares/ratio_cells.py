@@ -140,8 +140,8 @@ def conditional_cells(
     Raises
     ------
     ValueError
-        If the counts do not match the mechanism or are not whole, there are no reports, or the
-        codes are unknown, repeated or not nested.
+        If the counts do not match the mechanism or are not whole, if there are no reports, or if
+        the codes are unknown, repeated or not nested.
 
     Examples
     --------

@@ -35,7 +35,7 @@ from surveys.manifest.questions import ManifestQuestion, Option
 
 QUESTIONS = 10
 KS = [2] * QUESTIONS
-# The largest batch that sealing makes; a fifth of all batches have only the minimum.
+# The largest batch that sealing makes; a fifth of all batches contain only the minimum.
 LARGE, SMALL = 65_536, 50
 BLOCK_WORDS = 256 * 1024 // 8
 ESTIMATED_QUESTIONS, ESTIMATED_REPORTS = 50, 1_000_000
@@ -77,7 +77,7 @@ PEERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Batches:
-    """Batches as stored, and the same words as one contiguous row per question."""
+    """Batches as stored, and their 64-bit words as one contiguous row per question."""
 
     packed: list[tuple[bytes, int]]
     words: NDArray[np.uint64]

@@ -196,7 +196,7 @@ def measure(
 def seal_once(bench: Bench, generator: np.random.Generator, *, reports: int) -> tuple[int, float]:
     """Insert raw reports into new waves at once; time their sealing and estimating."""
     waves = bench.take_waves()
-    left = WAVES * MINIMUM  # a full batch stays behind in an open wave
+    left = WAVES * MINIMUM  # a full batch keeps waiting in an open wave
     with psycopg.connect(bench.url) as connection:
         with connection.cursor().copy(
             "COPY aggregator_raw_report (id, wave_id, symbols) FROM STDIN (FORMAT binary)"

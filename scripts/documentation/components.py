@@ -19,7 +19,7 @@ from typing import Any
 from scripts.stack.stack import ROOT
 
 Component = dict[str, Any]
-# Each list, and whether Murmur needs its packages in production.
+# The files of requirements, and whether production needs their packages.
 LISTS = {"requirements.txt": "required", "requirements-embedded.txt": "optional"}
 _PIN = re.compile(r"([\w.-]+)==(\S+)")
 _HASH = re.compile(r"--hash=sha256:(\w{64})")

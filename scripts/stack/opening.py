@@ -1,4 +1,4 @@
-"""Opens surveys in a Murmur that runs in other processes, and makes reports for them."""
+"""Opens surveys in a Murmur instance that runs in other processes, and makes reports for them."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _name_copies(services: Sequence[str], *, copies: int) -> tuple[str, ...]:
 
 
 class Stack:
-    """All processes of one Murmur, each in its own process group."""
+    """All processes of one Murmur instance, each in its own process group."""
 
     def __init__(
         self,

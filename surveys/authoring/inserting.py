@@ -1,4 +1,4 @@
-"""Copy the chosen questions of another survey to the end of a draft, either all or none."""
+"""Copy chosen questions from another survey to the end of a draft, either all or none."""
 
 from __future__ import annotations
 

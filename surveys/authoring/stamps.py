@@ -45,7 +45,7 @@ def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
 
 
 def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
-    """Stamp the questions of a draft, and the questions of the survey to insert from."""
+    """Stamp a draft's questions, and those of the survey from which questions are inserted."""
     offered = [(question.pk, stamp_question(question)) for question in source]
     return _stamp({"questions": stamp_questions(questions), "source": offered})
 
@@ -53,7 +53,7 @@ def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]
 def stamp_paste(
     text: str, *, questions: Iterable[Question], contents: Iterable[QuestionContent]
 ) -> str:
-    """Stamp a pasted text, the draft's questions, and the questions that the text becomes."""
+    """Stamp pasted text, the draft's questions, and the questions that the text becomes."""
     return _stamp(
         {"text": text, "questions": stamp_questions(questions), "contents": list(contents)}
     )

@@ -38,7 +38,7 @@ class Indicator:
     number: int
     question: ManifestQuestion
     symbol: Symbol
-    place: int  # the symbol's place in the manifest
+    place: int  # the symbol's position in the manifest
     gate: Symbol | None
     gate_place: int | None
     answer: str  # the meaning of Yes, or an empty string for a yes/no question
@@ -169,7 +169,7 @@ class Indicator:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor(Indicator):
-    """All answers to a question as one predictor. `yes` has all codes except the reference's.
+    """All answers to a question as one predictor. `yes` contains all codes but the reference's.
 
     A trend has a single coefficient: the change for each additional point. Other factors have a
     coefficient for each answer except the reference.

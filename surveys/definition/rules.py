@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 
 class Names(Mapping[str, int]):
-    """The place of each named question in a document, from 0. Their keys are -1, -2 and so on."""
+    """The positions of named questions in a document, from 0. Their keys are -1, -2 and so on."""
 
     def __init__(self, questions: Sequence[Any]) -> None:
         self._places: dict[str, int] = {}

@@ -28,7 +28,7 @@ from surveys.models.settings import SETTINGS
 from surveys.releasing.choice import MOST_PERCENT, MOST_PLANNED, PLANNABLE
 
 Schema = dict[str, Any]
-# Matches the end of a text. In Python, $ would also match before a final line break.
+# Matches the end of the text. In Python, $ would also match before a final line break.
 _END = r"(?![\s\S])"
 # Control characters, lone surrogates, and characters that reorder text.
 _REFUSED = r"\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff"

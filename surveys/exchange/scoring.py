@@ -109,7 +109,7 @@ class _Settler:
     def _list_unsent(self) -> set[int]:
         """List the lines of totals that Murmur exports only for computing codes.
 
-        Such totals have neither a text nor a strength. Totals in files of other programs are sent.
+        Such totals have neither text nor a strength. Totals in files from other programs are sent.
         """
         read = {term["name"] for one in self.computed if one.flips_column for term in one.terms}
         return {

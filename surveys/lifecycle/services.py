@@ -52,7 +52,7 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     # Lock in the order of the ids, as uploads do, to avoid deadlocks.
     run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
     # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
-    # continue in the meantime. Once wait_for_writers has its lock, uploads wait for us.
+    # continue in the meantime. Once wait_for_writers holds its lock, uploads wait for us.
     for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
         wait_for_writers(wave_id=pk)
     # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still

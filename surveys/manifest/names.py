@@ -23,7 +23,7 @@ _QUESTION = re.compile("[qt][0-9]+")
 
 
 def number_questions(are_answered: Iterable[bool]) -> list[int]:
-    """Number the questions that people answer and, separately, the texts, both from 1."""
+    """Number the questions that people answer and, separately, the information texts, from 1."""
     numbers = {True: 0, False: 0}
     found = []
     for is_answered in are_answered:

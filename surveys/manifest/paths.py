@@ -188,7 +188,7 @@ class _Search:
         return needed[::-1]
 
     def _answer(self, question: ManifestQuestion, codes: Codes) -> Iterator[tuple[Codes, Range]]:
-        """Yield each way to answer one question, with its fewest and most pages."""
+        """Yield each way to answer one question, with the fewest and most pages that it takes."""
         nothing: Codes = dict.fromkeys(question.answer_names)
         if question.rule is not None and not holds(question.rule, codes):
             yield nothing, (0, 0)

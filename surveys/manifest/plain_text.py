@@ -126,7 +126,7 @@ def _keep_meaning(text: str) -> str:
     return "".join(c if means(place, c) else " " for place, c in enumerate(text))
 
 
-# A number before a text, such as "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5",
+# A number before text, such as "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5",
 # "Item 6:" or "1 of 10:". Numbers and letters that may belong to the text stay, as in
 # "2 children?", "1.5 litres?", "B12?", "5 – 10 glasses?" and "U.S.".
 _QUESTION, _OF = (
@@ -152,7 +152,7 @@ _NUMBER = re.compile(
 
 
 def _drop_number(text: str) -> str:
-    """Drop all numbers at the start of a text, such as "1. a)", unless nothing would be left."""
+    """Drop all numbers at the start of text, such as "1. a)", unless nothing would be left."""
     while found := _NUMBER.match(text):
         rest = text[found.end() :]
         if not any(c.isalnum() for c in rest):
@@ -212,7 +212,7 @@ def _count_letters(text: str) -> Counter[str]:
 
 
 def _agree(one: str, other: str, place: int, ahead: int) -> int:
-    """Return the place in `one` up to which the texts agree, starting at `place`."""
+    """Return the position in `one` up to which the texts agree, starting at `place`."""
     while place < len(one) and place + ahead < len(other) and one[place] == other[place + ahead]:
         place += 1
     return place

@@ -49,7 +49,7 @@ class TypeDescription:
     """
 
     explanation: str  # for authors who choose a type
-    is_answered: bool = True  # otherwise the question is only a text to read
+    is_answered: bool = True  # otherwise the question is only text to read
     is_scrambled: bool = True
     # In the order in which people see them.
     fixed_answers: tuple[FixedAnswer, ...] = ()
@@ -75,12 +75,12 @@ class TypeDescription:
 
     @property
     def pages(self) -> int:
-        """The number of questions that a person may see: none for a text, two with a follow-up."""
+        """How many questions a person may see: none for text to read, two with a follow-up."""
         return int(self.is_answered) + int(self.has_follow_up)
 
 
 def noop(text: str) -> str:
-    """Mark a text for translation. Django's own noop needs settings, which benchmarks lack."""
+    """Mark text for translation. Django's own noop needs settings, which benchmarks lack."""
     return text
 
 

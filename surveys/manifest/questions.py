@@ -39,7 +39,7 @@ def fixed_options(type_: str) -> tuple[Option, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Symbol:
-    """One place in every report, for the code of a question, of an item or of a gate.
+    """One position in every report, for the code of a question, an item or a gate.
 
     `threshold` is None if the answer is sent as it is. `block` is the number of the question's
     block, or None for unscrambled questions, which are in no block. `item` is the code of the

@@ -71,7 +71,7 @@ class Score:
 
     @property
     def minimum(self) -> int:
-        """The smallest total. A reversed item has the same smallest value as the others."""
+        """The smallest total. A reversed item has the same smallest value as other items."""
         return min(one.value for one in self.options) * sum(one.weight for one in self.items)
 
     @property
@@ -79,7 +79,7 @@ class Score:
         return max(one.value for one in self.options) * sum(one.weight for one in self.items)
 
     def find_total(self, chosen: Sequence[int]) -> int:
-        """Add up the values of the chosen options. `chosen` has the place of each, from 0."""
+        """Add up the values of the chosen options. `chosen` contains their positions, from 0."""
         values = [one.value for one in self.options]
         ends = min(values) + max(values)
         return sum(

@@ -118,7 +118,7 @@ class Strength:
 
     @property
     def protection(self) -> str:
-        """The words of the privacy label, in English."""
+        """What the privacy label says about this strength, in English."""
         return PROTECTION[self.word]
 
     @property

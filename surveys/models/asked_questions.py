@@ -194,8 +194,8 @@ def lock_people(people: Iterable[int]) -> None:
 def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
     """Add a survey that is being deleted to the counts of its people, if it has rows.
 
-    All counts of these people are rewritten in the order of their keys. Otherwise, the places of
-    counts in the database's files would show which counts came from the same survey.
+    All counts for these people are rewritten, sorted by key. Otherwise, the positions of counts in
+    the database's files would show which counts came from the same survey.
     """
     if not AskedQuestion.objects.filter(survey=survey).exists():
         return

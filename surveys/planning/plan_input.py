@@ -109,7 +109,7 @@ class PlanInput:
     def figure(
         self, *, flips: int | None = None, share: float | None = None, watched: bool | None = None
     ) -> Figure:
-        """Describe the figure of the plan, or a variant of it."""
+        """Describe the figure that is planned, or a variant with the given values changed."""
         flips = self.flips if flips is None else flips
         share = self.share if share is None else share
         return Figure(

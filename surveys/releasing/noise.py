@@ -134,7 +134,7 @@ def is_delta_small(nanos: int, manifest: Manifest) -> bool:
 
 
 def plan_table_of_choice(plan: ReleasePlan) -> ReleasePlan:
-    """Plan the second draw of a key driver, which adds noise to the cells behind the named rule.
+    """Plan the second draw of a key driver: the noise on the cells of the rule that was chosen.
 
     One report adds 1 to one cell. Measured in reports, the noise has the same scale as in the
     choice.

@@ -1,4 +1,4 @@
-"""Every account page: one heading, no inline code, no dead links."""
+"""Every account page: one heading, no inline code, and no dead links."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ SCORES: list[dict[str, Any]] = [
     {"output": "cut_off", "cut_off": 6},
 ]
 PEOPLE = 200
-# Results quote the label, and the report has a sentence about scores.
+# Results quote the label, and the report contains a sentence about scores.
 SAID_OF_SCORES = (
     r"Only (your|which|whether)[^.<]* is scrambled and sent\. |"
     r"Each respondent’s device added up [^<]* was randomized and sent\.(</p>\s*<p[^>]*>| )?"
 )
-# The label explains in one place how both codes of a scale are sent. Both are in one block.
+# The label explains in one place how both codes of a scale are sent. Both codes are in one block.
 OF_ONE_SCALE = (
     r'Before they answered, people could read:.*?</ul>|,\d+(?=,"Randomized in the browser)'
 )

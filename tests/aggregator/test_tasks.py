@@ -424,7 +424,7 @@ def test_sweeps_that_pile_up_do_not_delay_other_work(
     Upkeep.objects.filter(job=Upkeep.Job.SWEEP).update(ended_at=long_ago)
     tasks.sweep()
     assert len(queue) == 2
-    # A heartbeat in the future stops nothing; it may come from a clock that was set back later.
+    # A heartbeat dated in the future does not block the sweep: the clock may have been set back.
     Upkeep.objects.update(ended_at=timezone.now() + timedelta(days=1))
     tasks.sweep()
     assert len(queue) == 3

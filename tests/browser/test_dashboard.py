@@ -135,7 +135,7 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)
     page = reader.open(wave.survey)
-    # Chance decides which 10 of the 110 reports stay behind: 40 to 50 of the 100 sealed codes show
+    # Chance decides which 10 of the 110 reports keep waiting: 40 to 50 of the 100 sealed codes show
     # Yes, which are (S/n − .05)/.9 = 39 to 50 %.
     assert re.search(r"[345]\d\s%", words_of(page))
     expect(page.locator("#survey-status")).to_contain_text("100 sealed reports")

@@ -73,7 +73,7 @@ def expect_texts(page: Page, survey: Survey, *texts: str) -> None:
 
 
 def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
-    """Drag a handle to the top of the list and, if `x` is given, sideways to `x`; keep it held."""
+    """Drag a handle to the top of the list, and sideways to `x` if it is given; do not drop it."""
     handle.hover(position={"x": 5, "y": 5})  # tries again if the list is refreshed meanwhile
     page.mouse.down()
     box, place = handle.bounding_box(), page.locator("#question-list").bounding_box()

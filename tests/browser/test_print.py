@@ -1,4 +1,4 @@
-"""Results on paper: A4 and Letter, long and empty surveys."""
+"""Results on paper: A4 and Letter, with long and empty surveys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page of a survey in Chromium: its header, no sideways scrolling, no axe violations."""
+"""Every page of a survey in Chromium: its header, and no sideways scrolling or axe violations."""
 
 from __future__ import annotations
 

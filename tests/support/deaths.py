@@ -64,7 +64,10 @@ def watching_commits(*, kill: str = "") -> Iterator[list[str]]:
 
 @contextmanager
 def killed(moment: Moment) -> Iterator[list[str]]:
-    """Die at a statement or around the commit; the yielded list says if changes were committed."""
+    """Simulate a process that dies at a statement, or before or after the commit.
+
+    Afterwards, the yielded list shows whether changes were committed.
+    """
     ended: list[str] = []
     kill = moment if isinstance(moment, str) else ""
     striking = failing_at(moment, Killed()) if isinstance(moment, int) else nullcontext()

@@ -1,4 +1,4 @@
-"""Questionnaires of other programs, with the oddities of real ones, written for tests."""
+"""Questionnaires from other programs, with the oddities of real ones, written for tests."""
 
 from __future__ import annotations
 

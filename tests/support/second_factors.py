@@ -1,4 +1,4 @@
-"""Second factors of test people; their codes come from pyotp, not from the tested code."""
+"""Second factors of test people; their codes come from pyotp, not from the code under test."""
 
 from __future__ import annotations
 

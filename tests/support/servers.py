@@ -1,4 +1,4 @@
-"""Servers from wheels: a separate Redis for a test, a PostgreSQL for all tests of a process."""
+"""Servers from wheels: one Redis for each test, and one PostgreSQL for all tests in a process."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def waiting_for_locks(target: Target) -> int:
 
 
 def holds_alone(target: Target, wave: int) -> bool:
-    """Return whether a closing transaction has the lock that report writers share."""
+    """Return whether a closing transaction holds the lock that report writers share."""
     query = f"""
         SELECT 1 FROM pg_locks
         WHERE locktype = 'advisory' AND objid = {wave} AND mode = 'ExclusiveLock' AND granted

@@ -242,7 +242,7 @@ def verify_until_done(world: World, *, total: int) -> int:
 
 @pytest.fixture
 def twin(postgres: Postgres, tmp_path: Path) -> Iterator[World]:
-    """Run two of each process on a PostgreSQL that soon ends idle transactions."""
+    """Run two of each process on a PostgreSQL server that soon ends idle transactions."""
     url = postgres.create_database() + "?options=-c%20idle_in_transaction_session_timeout%3D5s"
     stack = Stack(
         var=tmp_path,

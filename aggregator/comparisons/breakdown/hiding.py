@@ -12,7 +12,7 @@ none. A group that is hidden among all people stays hidden in each block. Each b
 groups until its hidden groups together are large enough.
 
 No estimate of a group uses another declared question, because that would cross two declared
-questions. Counts of another declared question are released only if the file of rows has both
+questions. Counts of another declared question are released only if the file of rows contains both
 questions.
 """
 

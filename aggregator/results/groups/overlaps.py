@@ -2,7 +2,7 @@
 
 Figures are sums over people. Figures about several groups therefore also reveal the figures for all
 sums and differences of these groups. Such a difference may count few people although each group has
-many. For example, two lists may divide the same people in ways that differ for only one person.
+many. For example, two questions may divide the same people in ways that differ for only one person.
 
 Groups, and marks that divide people into cells, span a space of functions on people. A function's
 support is the set of people for whom it is not 0. The smallest support is as hard to find as the

@@ -10,9 +10,9 @@ def hide_small_groups(
 ) -> frozenset[int]:
     """Return the codes of groups that are hidden because they, alone or together, are too small.
 
-    `already` has the codes that are hidden for another reason. The size of a single hidden group
-    could be found by subtracting the other groups from the total, so the next smallest groups are
-    hidden with it until the hidden groups together reach the minimum. If all hidden groups are
+    `already` contains the codes that are hidden for other reasons. The size of a single hidden
+    group could be found by subtracting the other groups from the total, so the next smallest groups
+    are hidden with it until the hidden groups together reach the minimum. If all hidden groups are
     empty, the total shows this, and only `already` stays hidden.
     """
     hidden = _hide(counts, minimum=minimum, already=already)

@@ -34,7 +34,7 @@ COPY = NextStep(text="Copy as a new draft", route="surveys:copy", is_posted=True
 
 
 def plan_draft(*, questions: int, problems: int | None) -> NextStep:
-    """Return the next step of a draft; `problems` is None if unknown."""
+    """Return the next step for a draft; `problems` is None if their number is unknown."""
     if not questions:
         return ADD_FIRST_QUESTION
     if problems is None:

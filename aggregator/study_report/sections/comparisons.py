@@ -143,7 +143,7 @@ def _write_row(results: Results, row: Comparison) -> Iterator[Part]:
     try:
         result = read_result(row.kind, row.result, indicators=list_names(manifest))
     except UnreadableResult:
-        return  # the comparison's page has the result computed again
+        return  # the comparison's page shows the result computed again
     assert isinstance(result, ComparisonResult)
     yield Heading(words=Words(text=describe_title(manifest, row)))
     if _is_impossible(results, row, result):

@@ -40,8 +40,8 @@ class WaveCheck:
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
     def run(self) -> Iterator[Difference]:
-        # Read the results before the list of batches, so that the list has every batch that they
-        # count.
+        # Read the results before the list of batches, so that the list contains every batch that
+        # they count.
         rows = self._wave.snapshots.order_by("through_batch")
         snapshots = deque(rows.values_list("through_batch", "pk"))
         decided = rows.filter(looks_from__lt=F("through_batch"))

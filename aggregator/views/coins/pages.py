@@ -27,7 +27,10 @@ from surveys.views.respondent.deleted import is_deleted
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One question of the form with its ticked `code`; if `is_missing`, the form asks for one."""
+    """One question of the form, with its ticked `code`.
+
+    If `is_missing`, the form asks people to tick an answer.
+    """
 
     number: int
     question: ManifestQuestion

@@ -41,7 +41,7 @@ KNOWN = "This release exists already. Nothing was charged again."
 def release_new(
     request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
-    """Show the form, and the price of a choice; POST asks for a price or publishes."""
+    """Show the form and the price of what was chosen; POST shows the price or publishes."""
     if kind not in OFFERED:
         raise Http404("There is no such kind of release.")
     desk, kind = find_desk(survey, mode=mode), ReleaseKind(kind)

@@ -138,7 +138,7 @@ class _Likelihood:
         self._event, self._others = cells.event, cells.counted & ~cells.event
 
     def invert(self, inside: float, *, error: float | None, limit: float) -> tuple[float, float]:
-        """Return both ends of the interval of fractions whose statistic is at most the limit."""
+        """Return the ends of the interval of fractions whose statistic is at most `limit`."""
         start, _ = self.maximize(None)
         least = self._drop(start)
         step = 0.1 if error is None else sqrt(limit) * error
@@ -151,12 +151,12 @@ class _Likelihood:
     def _find_end(
         self, inside: float, *, end: float, step: float, least: float, limit: float, start: Floats
     ) -> float:
-        """Find where the statistic reaches the limit between `inside` and `end`.
+        """Find where the statistic reaches `limit` between `inside` and `end`.
 
         Newton's method is applied to the square root of the statistic, which is nearly linear.
         """
         wanted, kept, beyond = sqrt(limit), inside, end
-        is_beyond = False  # whether the statistic exceeds the limit at `beyond`
+        is_beyond = False  # whether the statistic exceeds `limit` at `beyond`
         place = inside + step if end > inside else inside - step
         for _ in range(_ROUNDS):
             if not min(kept, beyond) < place < max(kept, beyond):

@@ -1,4 +1,4 @@
-"""Searches successive dumps for a pattern in the reports that stay behind at a sealing.
+"""Searches successive dumps for a pattern in which reports wait when a batch is sealed.
 
 While a survey is open, K reports wait. Every backup and every dump contains them unsealed, with
 their ids. If anything but chance decides which reports wait, the reports of the same people may

@@ -96,7 +96,7 @@ def attack_small_groups(*, people: int) -> Outcome:
     victims = [person for person in crowd if shared[person[:width]] == 1][:people]
     send(wave, crowd)
     for victim in victims:
-        # A fake has the opposite of the codes that the person sent, so that the rows differ.
+        # A fake repeats the victim's groups but reverses the other codes, so that the rows differ.
         fake = victim[:width] + bytes(1 - code for code in victim[width:])
         send(wave, [fake] * (design.crowd - 1))
         outcome.fakes += design.crowd - 1

@@ -1,4 +1,4 @@
-"""A place for attacks over HTTP: a Murmur that runs in its own processes."""
+"""The target of attacks over HTTP: a Murmur instance that runs in its own processes."""
 
 from __future__ import annotations
 

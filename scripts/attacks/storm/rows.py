@@ -1,4 +1,4 @@
-"""Reads rows that a storm needs: due work, open sealing, sealed batches."""
+"""Reads rows that a storm needs: due work, open sealing, and sealed batches."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def take_theirs(
             now = _write_as_sent(typed[name]) if name in typed.fields else ""
             if has_typed and TYPED + mark(name, now) not in marks:
                 continue
-        # The form sends a rule both as text and as choices, but the stored form has only the text.
+        # The form sends a rule both as text and as choices, but the stored form is only the text.
         for other in INPUTS if name == "rule" else (name,):
             taken.pop(other, None)
         taken[name] = _write_as_sent(stored[name])

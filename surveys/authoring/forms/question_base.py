@@ -135,7 +135,7 @@ class QuestionForm(forms.Form):
 
     @property
     def position(self) -> int:
-        """The question's place in the survey, counted from 1 and including information texts."""
+        """The question's position in the survey, counted from 1 and including information texts."""
         return len(self.questions) + 1 if self.question is None else self.question.position
 
     @property
@@ -271,7 +271,7 @@ class QuestionForm(forms.Form):
 
 
 class NamedForm(QuestionForm):
-    """The form of types that people answer and that therefore have columns in files."""
+    """The form for types that people answer and that therefore have columns in files."""
 
     name = PlainText(
         name="name",
@@ -375,7 +375,7 @@ class ProtectedForm(RuledForm, NamedForm):
 
 
 class RowForm(ProtectedForm):
-    """The form of types whose questions can share a page as rows of a table."""
+    """The form for types whose questions can share a page as rows of a table."""
 
     together = forms.BooleanField(
         label="Ask together with the question before",

@@ -98,7 +98,7 @@ class FollowUpForm(ProtectedForm):
 
 
 class OptionsForm(QuestionForm):
-    """The form of types whose answers the author writes."""
+    """The form for types whose answers the author writes."""
 
     def _read_options(self) -> list[str]:
         options: list[str] = self.cleaned_data.get("options", [])
@@ -174,7 +174,7 @@ class SeveralForm(ProtectedForm, OptionsForm):
 
 
 class RangeForm(QuestionForm):
-    """The form of types whose answers lie between two whole numbers."""
+    """The form for types whose answers lie between two whole numbers."""
 
     def _check(self) -> None:
         low, high = self.cleaned_data.get("minimum"), self.cleaned_data.get("maximum")

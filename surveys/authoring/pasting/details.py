@@ -77,7 +77,7 @@ def mentions_a_question(text: str) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Return whether a text ends with a question mark."""
+    """Return whether the text ends with a question mark."""
     return _ASKS.fullmatch(text) is not None
 
 

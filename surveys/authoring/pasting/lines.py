@@ -84,7 +84,7 @@ def _clean(line: str) -> str:
 
 
 def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
-    """Yield each row with the numbers of its lines, from 1.
+    """Yield each row with the numbers of its lines, counted from 1.
 
     Spreadsheets put quotes around a cell with line breaks. If the cell is the question, its lines
     are joined by spaces. Each line of any other cell becomes a cell, because such a line is usually

@@ -2,7 +2,7 @@
 
 A line starts a question if it has a number or ends with a question mark, or if it is a row of a
 spreadsheet. Lines that begin with a bullet, a letter or a tab are answers to the question above.
-Other lines are texts to read, unless the question above still lacks answers. Nothing else is
+Other lines are text to read, unless the question above still lacks answers. Nothing else is
 guessed.
 """
 
@@ -80,7 +80,7 @@ COLUMNS = "Keep only the question and its answers."
 
 @dataclass(frozen=True, kw_only=True)
 class PastedLine:
-    """The role of one line. `question` is the place of its question in the list, from 0."""
+    """The role of one line. `question` is the position of its question in the list, from 0."""
 
     number: int
     text: str
@@ -91,7 +91,7 @@ class PastedLine:
 
 @dataclass(kw_only=True)
 class PastedQuestion:
-    """A question, or a text to read, as far as it was understood.
+    """A question, or text to read, as far as it was understood.
 
     `problem` says what is missing. `label` is the number of the question in the pasted text.
     """

@@ -44,7 +44,7 @@ class Reading:
 
 
 def read_paste(text: str, *, survey: Survey) -> Reading:
-    """Read a text as new questions for the end of a draft. Nothing is stored."""
+    """Read pasted text as new questions for the end of a draft. Nothing is stored."""
     pasted, stored = parse_pasted(text), list(survey.questions.all())
     reader = _Reader(pasted.questions, stored=stored, may_decline=survey.may_decline)
     outcomes = [reader.read(place) for place in range(len(pasted.questions))]
@@ -67,7 +67,7 @@ class _Reader:
     ) -> None:
         self.pasted, self.known, self.may_decline = pasted, list(stored), may_decline
         self.contents: dict[str, QuestionContent] = {}
-        self._found: dict[int, Question] = {}  # maps places in the text to questions
+        self._found: dict[int, Question] = {}  # maps positions in the text to questions
         self._stored = len(self.known)
         self._by_words = {_fold_all(question): question for question in reversed(self.known)}
         self._usual: dict[str, dict[str, Any]] = {}

@@ -16,7 +16,8 @@ from surveys.models import PlannedComparison, Question
 def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str, str]:
     """Map each suffix of a question's indicators to the meaning of Yes.
 
-    `questions` are all questions of the survey, which determine this question's number.
+    `questions` must contain all questions of the survey, because they determine this question's
+    number.
     """
     name = name_questions(questions)[str(question.pk)]
     described = {one.name: one for one in build_questions(questions)}

@@ -1,4 +1,4 @@
-"""The form for a file of translations. On the preview page, a hidden field has the file's text."""
+"""The form for a file of translations. On the preview page, a hidden field contains its text."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def read_file(text: str, *, survey: Survey) -> FileReading:
 def _match_lines(
     table: Table, sources: Sequence[SourceText], reading: FileReading
 ) -> list[tuple[Line, SourceText]]:
-    """Find the text of each row by its original, never by its place, which may have changed."""
+    """Find the text of each row by its original, never by its position, which may have changed."""
     exact = {one.text: one for one in sources}
     loose = {_loosen(one.text): one for one in sources}
     places = {fold(one.place): one for one in sources}

@@ -134,7 +134,7 @@ def _read_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_columns(header: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """Find the place of each known column, by its name or language, in any order."""
+    """Find the position of each known column, by its name or language, in any order."""
     names = {WHERE: WHERE, ORIGINAL: ORIGINAL}
     for code, own_name in NAMES.items():
         names |= dict.fromkeys((code, fold(own_name), fold(name_language(code))), code)

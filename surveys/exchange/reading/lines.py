@@ -63,6 +63,6 @@ def show(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Shorten a text for the lists, and add its length to show that something is missing."""
+    """Shorten text for the lists, and add its length to show that something is missing."""
     text = show(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"

@@ -1,4 +1,4 @@
-"""Turn questions and choices of other programs into Murmur's questions. Imports no Django."""
+"""Convert questions and choices from other programs into Murmur's questions. Imports no Django."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPACES = re.compile(r"[ \t]+")
 _PIPE = re.compile(r"\$\{[^}]*\}")
 
 
-# A text in other languages: maps each language to the translation and its column.
+# The translations of a text: maps each language to the translation and its column.
 Words = Mapping[str, tuple[str, str]]
 
 
@@ -106,7 +106,7 @@ def clean_text(text: str) -> str:
 
 
 def read_label(line: Line, column: str, *, pipes: re.Pattern[str] = _PIPE) -> str:
-    """Take a text that people will read, without markup. Leave out a row with piped answers."""
+    """Take text that people will read, without markup. Leave out a row with piped answers."""
     written = line.take(column)
     if pipes.search(written):
         line.leave(PIPED, column)

@@ -17,7 +17,7 @@ _KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off
 
 
 def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None) -> Score:
-    """Build the score that a definition's question describes. If given, `scale` has the items."""
+    """Build the score that a definition's question describes. If given, `scale` lists the items."""
     own, other = (
         Question(**{key: one[key] for key in _KEYS if key in one})
         for one in (question, scale or question)

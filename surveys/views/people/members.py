@@ -178,7 +178,7 @@ def hand_over(request: HttpRequest, survey: Survey) -> HttpResponse:
 @page_or_form
 @needs(Action.READ)
 def leave(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the account's own role on the survey, and let the account give it up."""
+    """Show the user's own role on the survey, and let the user give it up."""
     account = account_of(request).pk
     if request.method == "POST":
         attempt(

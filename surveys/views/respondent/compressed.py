@@ -1,4 +1,4 @@
-"""Sends compressed texts to clients that accept them, and plain texts to all others.
+"""Sends compressed text to clients that accept it, and uncompressed text to all other clients.
 
 The responses contain no secrets and do not echo the request, so compression reveals nothing.
 """

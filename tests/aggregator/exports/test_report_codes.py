@@ -150,7 +150,7 @@ def test_an_empty_cell_means_only_that_the_question_was_not_drawn() -> None:
         assert codes_of(column) == {1: 1, 0: 0, NOT_DRAWN: None}
         assert column.codes[-1].kind == CodeKind.NOT_DRAWN
     assert None not in codes_of(declared).values()
-    # A block's own file has only people who were asked the block, and only the block's columns.
+    # A block's own file contains only people who were asked the block, and only its columns.
     for block, name in enumerate(("q1_randomized", "q2_randomized")):
         [column] = list_columns(manifest, (), block=block)
         assert (column.name, codes_of(column)) == (name, {1: 1, 0: 0})

@@ -64,7 +64,7 @@ def add_groups(survey: Survey, number: int, options: Sequence[str] = EIGHT) -> N
 
 
 def list_expected(results: Results, number: str = "") -> Iterator[Row]:
-    """Yield each sealed report as it must appear in the file, without using the tested code."""
+    """Yield each sealed report as it must appear in the file, without the code under test."""
     layout = Columns.of(results.manifest)
     background = read_background(RowsFile.objects.get(wave=results.wave).chosen or [])
     columns = list_columns(results.manifest)

@@ -95,7 +95,10 @@ def visit(survey: Survey) -> Replies:
 
 
 def ask_intake(survey: Survey, *, known: bytes) -> list[tuple[int, bytes]]:
-    """Send a known report unchanged, with other codes and for another wave; send wrong ones too."""
+    """Send a known report again: unchanged, with other codes, and for another wave.
+
+    Then send two invalid reports.
+    """
     wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     tries = [(wave, NO, known), (wave, YES, known), (coins, NO[:2], known)]

@@ -1,4 +1,4 @@
-"""Planned releases: frozen before the opening, charged and drawn at the close however few came."""
+"""Planned releases: frozen before opening, and charged and drawn at the close, however few came."""
 
 from __future__ import annotations
 

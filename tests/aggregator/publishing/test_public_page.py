@@ -265,7 +265,7 @@ def ask_one_ward() -> Wave:
 
 
 def answer_on_wards(wave: Wave, *, alone: tuple[int, int]) -> Survey:
-    """Close the survey with reports from all wards; the codes in `alone` are sent alternately."""
+    """Send reports from all wards, alternating between the codes in `alone`; close the wave."""
     groups = [ward for ward, people in enumerate(PEOPLE) for _ in range(people)]
     RawReport.objects.bulk_create(
         RawReport(

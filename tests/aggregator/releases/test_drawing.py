@@ -292,7 +292,7 @@ def test_the_ledgers_of_waves_are_apart(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", [ReleaseKind.LEADER, ReleaseKind.MEDIAN])
 def test_a_choice_stores_the_code_of_an_option(kind: ReleaseKind) -> None:
-    """Everybody sent the fourth of five points, so at ε = 2, others have a chance below 10⁻²⁰."""
+    """Everybody sent the fourth of five points; the chance of another choice is below 10⁻²⁰."""
     survey = make_survey(
         questions=[],
         rehearsal=True,

@@ -186,7 +186,7 @@ def test_negative_and_impossible_cells_give_shares_from_0_to_1() -> None:
 
 
 def test_people_are_pooled_over_what_everyone_was_asked() -> None:
-    """Everyone is asked q4, but not the others, so `people` is the sum of q4's codes."""
+    """Everyone is asked q4, but not the other questions, so `people` is the sum of q4's codes."""
     cells = {"q1": [300, 360], "q4": [500, 300, 203]}
     figures = table_of(SUBSET, cells, 100)
     assert figures.people == 1003

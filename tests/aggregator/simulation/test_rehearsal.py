@@ -1,4 +1,4 @@
-"""Synthetic respondents: which answers may be stated, how the rest are drawn, what is sent."""
+"""Synthetic respondents: which answers may be stated, how the rest are drawn, and what is sent."""
 
 from __future__ import annotations
 

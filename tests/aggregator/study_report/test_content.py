@@ -1,4 +1,4 @@
-"""What the report says: its figures are those of the results, and its limits follow from them."""
+"""The report's figures match the results, and the limits that it states follow from the survey."""
 
 from __future__ import annotations
 

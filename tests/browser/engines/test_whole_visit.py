@@ -1,4 +1,4 @@
-"""A whole visit: leaving at once, all types, rules, refusal, the check, one report, the receipt."""
+"""A whole visit: leaving at once, all types, rules, refusal, check, one report, and receipt."""
 
 from __future__ import annotations
 

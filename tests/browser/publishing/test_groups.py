@@ -1,4 +1,4 @@
-"""A table by groups in Chromium: planned in a draft, drawn at the close, read the next day."""
+"""A table by groups in Chromium: planned in a draft, drawn at the close, and read the next day."""
 
 from __future__ import annotations
 

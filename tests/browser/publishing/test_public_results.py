@@ -1,4 +1,4 @@
-"""The public results in Chromium: no script, no sideways scrolling, no axe violations."""
+"""The public results in Chromium: no script, sideways scrolling or axe violations."""
 
 from __future__ import annotations
 

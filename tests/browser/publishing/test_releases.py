@@ -293,7 +293,7 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
 
 
 def refuse_more(study: Study, left_open: Page) -> None:
-    """Try to publish after the cap is spent, on a page opened earlier that still has the button."""
+    """Try to publish after the cap is spent, on an older page that still shows the button."""
     left_open.get_by_role("button", name="Publish (spends 0.25)").click()
     expect(left_open.locator(".error-summary")).to_contain_text("nothing was charged.")
     expect(left_open.locator("#obstacle")).to_contain_text("The whole cap is spent")

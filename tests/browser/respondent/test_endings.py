@@ -134,7 +134,7 @@ class Inspection:
 def begin(visitor: Visitor, language: str) -> tuple[Wave, Page]:
     opens_at = timezone.now() + timedelta(
         seconds=0.2
-    )  # only then does the page have the words for "early"
+    )  # only then does the page contain the words for "early"
     questions = ("One?", "Two?")
     wave = make_launched_survey(
         language=language, questions=questions, quick_exit=True, opens_at=opens_at

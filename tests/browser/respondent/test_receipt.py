@@ -266,14 +266,14 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
 
 
 def read_picture(page: Page) -> set[str]:
-    """Return the places of the dark modules in the QR code that the page shows."""
+    """Return the positions of the dark modules in the QR code that the page shows."""
     picture = page.get_by_role("img", name="Your code as a QR code")
     path = picture.locator("path").get_attribute("d") or ""
     return set(re.findall(r"M(\d+ \d+)h1v1h-1z", path))
 
 
 def write_picture(code: str, mask: int) -> set[str]:
-    """Return the places of the dark modules by the standard, with a margin of four light ones."""
+    """Return the dark modules' positions by the standard, with a margin of four light modules."""
     rows = enumerate(draw_symbol(code, mask), start=4)
     return {f"{x} {y}" for y, row in rows for x, is_dark in enumerate(row, start=4) if is_dark}
 

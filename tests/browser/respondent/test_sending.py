@@ -1,4 +1,4 @@
-"""Whatever the network does: one envelope, identical bytes at every retry, one report."""
+"""Whatever the network does: one envelope, identical bytes at every retry, and one report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report tables that no true answers can explain: known values, false alarms on honest data.
+"""Tables of reports that no true answers can explain: known values and false alarms on honest data.
 
 The chance of a false alarm is simulated, or summed over all tables. The true shares are those for
 which this chance is greatest: everybody is in one cell, or people are divided between a few cells.

@@ -192,7 +192,7 @@ def float_share(count: int, steps: NDArray[np.float64], sign: float) -> NDArray[
 
 
 def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each share whether any uniform float gives exactly this share.
+    """Return, for each share, whether some uniform float gives exactly this share.
 
     The check tries the 129 floats around the noise in question. Where floats lie far apart,
     rounding cannot have moved the noise further; where they lie close together, one always fits.

@@ -91,7 +91,7 @@ def test_the_conversion_takes_the_best_order(rho: float, delta: float) -> None:
     orders = 1 + np.logspace(-4, 6, 400)
     least = min(bound_at(float(alpha), rho, delta) for alpha in orders)
     assert found <= max(least, 0) + 1e-9 * (1 + rho)
-    # The steps of the grid are 6 %, so the least value on it is close to the true minimum.
+    # Neighbouring orders differ by 6 %, so the smallest bound on the grid is close to the minimum.
     assert found >= max(least, 0) * 0.99 - 1e-6
 
 

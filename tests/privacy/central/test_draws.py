@@ -1,4 +1,4 @@
-"""Draws of the integer sampler and of OpenDP are compared with the exact probabilities.
+"""Draws from the integer sampler and from OpenDP are compared with the exact probabilities.
 
 The sampler is seeded. OpenDP cannot be seeded, so each test of OpenDP fails by chance once in a
 million runs.

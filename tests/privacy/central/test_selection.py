@@ -78,9 +78,9 @@ def largest_ratio(options: int, changes: Sequence[int], top: int) -> Fraction:
 
 
 # The second row by hand: 1 / (1 + e^-1 + e^-3.5 + e^-6) = 1 / 1.400555468 = .714002369. All rows
-# were computed with 30 digits, the first row over all orders of the options. A table that
-# begins with .803747241, .714002367 and .546420717 is wrong in the last digits: its first row adds
-# up to 1.000000008.
+# were computed with 30 digits, the first row over all orders of the options. A table whose first
+# column begins with .803747241, .714002367 and .546420717 is wrong in the last digits: its first
+# row adds up to 1.000000008.
 @pytest.mark.parametrize(
     ("choose", "monotone", "expected"),
     [

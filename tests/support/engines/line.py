@@ -180,7 +180,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @pytest.fixture
 def line(live: LiveApplication) -> Iterator[Line]:
-    """Provide a working line to a Murmur with an empty database."""
+    """Provide a working line to a Murmur instance with an empty database."""
     port = free_port()
     line = Line(url=f"http://localhost:{port}")
     live.application.around = line.wrap

@@ -1,4 +1,4 @@
-"""Planned comparisons: chosen in a draft, kept while the draft changes, frozen when it opens."""
+"""Planned comparisons: chosen in a draft, kept when it changes, and frozen when it opens."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.support.scores import draw_scale
 
 pytestmark = pytest.mark.django_db
 SCALE = GOOD["score"]
-# Each row has the changed fields, the field with the error, and some words of the error.
+# Each row lists the changed fields, the field with the error, and part of the error message.
 BAD: list[tuple[dict[str, str], str, str]] = [
     ({"scored_items": "I slept badly"}, "scored_items", "only one item"),
     ({"scored_items": "I slept badly\nI slept badly"}, "scored_items", "same as line 1"),

@@ -92,7 +92,7 @@ def test_of_a_random_subset_the_blocks_that_differ_most_count() -> None:
     chain = [yes_no(), *[yes_no(YES)] * 3, yes_no(), yes_no(), *texts(2, {"name": "q6", "is": [1]})]
     assert lengths(*chain, drawn=1) == (1, 4)
     assert lengths(*chain, drawn=2) == (2, 7)
-    # A text without a rule is in no block, so everyone reads it.
+    # Information text without a rule is in no block, so everyone reads it.
     assert lengths(*chain, make("information"), drawn=1) == (2, 5)
 
 
@@ -101,8 +101,8 @@ def test_blocks_that_an_unscrambled_question_ties_give_a_bound() -> None:
     tied = [yes_no({"name": "q1", "is": [0]}), yes_no({"name": "q1", "is": [1]}), yes_no()]
     paths = replace(survey(declared, *tied), drawn=2).paths
     assert not paths.is_exact
-    # If both of the first two are drawn, one of them has a page; if only one is drawn, there is one
-    # page or none.
+    # If both of the first two blocks are drawn, exactly one of them has a page. If only one of them
+    # is drawn, it may or may not have a page.
     assert paths == PathLengths(shortest=1, longest=3, is_exact=False)
 
 

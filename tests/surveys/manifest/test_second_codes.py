@@ -1,4 +1,4 @@
-"""Second codes of scales: their bytes, what both codes reveal, and inconsistent manifests."""
+"""Second codes of scales: their bytes, what two codes reveal together, and invalid manifests."""
 
 from __future__ import annotations
 

@@ -304,7 +304,7 @@ def rendered_labels() -> Iterator[str]:
 
 
 def module_strings() -> Iterator[str]:
-    """Yield every string and template in the modules that has a space: people may read these."""
+    """Yield every string and template with a space in the modules: people may read these."""
     for path in sorted(FOLDER.rglob("*.js")):
         code = re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", path.read_text(), flags=re.DOTALL)
         code = re.sub(r"new RangeError\([^;]*\);", "", code)  # only developers read these texts

@@ -130,7 +130,7 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
 
 
 def find_truths(batches: Sequence[SealedBatch], crowd: Crowd) -> list[Guess]:
-    """Find the place of every batch's reports in the order of acknowledgement."""
+    """Find the positions of every batch's reports in the order of acknowledgement."""
     moments = {person.codes: moment for moment, person in enumerate(crowd.acknowledged)}
     return [np.array([float(moments[row]) for row in batch.rows]) for batch in batches]
 

@@ -90,7 +90,7 @@ def test_the_groups_add_up_to_everything_and_each_is_counted_as_alone(drawn: int
 def test_a_group_is_estimated_as_a_survey_of_only_its_reports(
     ending: Wave.Ending, drawn: int | None, people: int, background: Background | None
 ) -> None:
-    """This holds whether or not the file of rows has the question."""
+    """This holds whether or not the file of rows contains the question."""
     wave = open_survey(survey=make_grouped_survey(drawn=drawn))
     field_people(wave, people=people, ending=ending, background=background)
     result = break_down(wave)

@@ -129,7 +129,7 @@ def test_what_is_stored_names_no_hidden_group_and_counts_nobody_in_it(
     finish(wave, background=background)
     result = break_down(wave, "q2")
     unknown = [(one.code, *one.others) for one in result.groups if one.n is None]
-    # The file has one value for all hidden groups.
+    # The file contains one value for all hidden groups.
     assert unknown == ([(0, 1, 2, 3)] if background is None else [(0,), (1,), (2,), (3,)])
     assert {one.group for one in result.estimates} == {4, 5, 6, 7}
     assert {one.group for one in result.differences} <= {4, 5, 6, 7}

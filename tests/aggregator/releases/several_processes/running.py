@@ -1,4 +1,4 @@
-"""Real processes that share a database: some are killed, some run at the same moment."""
+"""Real processes that share a database: some are killed, and some run at the same moment."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def wave() -> Wave:
     """Make three batches and snapshots, a comparison of the second, and ten waiting reports."""
     wave = make_wave(cap=CAP)
     for number in range(1, 4):
-        # The ids decide which ten reports stay behind; the ids are the same in every run.
+        # The ids decide which ten reports keep waiting; the ids are the same in every run.
         for place, row in enumerate(ROWS[: 20 + 10 * number]):
             send(wave, row, report_id=hashlib.sha256(b"%d %d" % (number, place)).digest())
         seal_next_batch(wave_id=wave.pk)
