@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.respondent.test_shape import make_subset_survey
 from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, submit
 from tests.support.browser.visit import SENT, Visitor, answer, choose_first, go_back, press, status
 from tests.support.factories import make_launched_survey
@@ -73,7 +72,7 @@ def test_questions_that_arrive_after_leaving_store_nothing(visitor: Visitor) -> 
     held: list[Route] = []
     visitor.context.route("**/m/*.json", lambda route: held.append(route))
     with visitor.context.expect_event("request", lambda request: "/m/" in request.url):
-        page = visitor.open(make_subset_survey())
+        page = visitor.open(make_launched_survey(drawn=1))
     leave(page)
     held[0].continue_()
     page.wait_for_timeout(500)
