@@ -82,6 +82,8 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
     ----------
     Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3.
 
+    Examples
+    --------
     With two coins and a true share of 20 %, 25 % + 20 % / 2 = 35 % of reports show a Yes.
 
     >>> least_surpassing_count([50, 100, 1000], share=0.35, level=0.95).tolist()

@@ -18,7 +18,8 @@ class Command(AccountCommand):
     help = (
         "Close an account: it can no longer sign in, and loses all roles. Surveys that it owns "
         "alone get the owner that you name. This person must already work on each of them, or "
-        "accept an invitation first (--invite). It cannot be an operator. Owners get an email."
+        "accept an invitation first (--invite). It cannot be an operator. The new owner "
+        "and everyone with a role of their own on these surveys get an email."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
