@@ -47,11 +47,11 @@ def median_scores(
     Notes
     -----
     Each of the n reports shows any given point other than the true answer with probability c,
-    whether the true answer is another point or a refusal. With the channel's slope d, the expected
-    value of N_j - c n is therefore d times the number of people who answered j. The expected value
-    of D_j is d times the number below j, minus d times the number above j. Point j is a median if
-    at most half of the people are below it and at most half are above it, that is, if |below -
-    above| is at most the number at j: then u_j is 0.
+    whether the true answer is a different point or a refusal. With the channel's slope d, the
+    expected value of N_j - c n is therefore d times the number of people who answered j. The
+    expected value of D_j is d times the number below j, minus d times the number above j. Point j
+    is a median if at most half of the people are below it and at most half are above it, that is,
+    if |below - above| is at most the number at j: then u_j is 0.
 
     Otherwise, each person who changes their answer from the larger side to j lowers |below - above|
     by one and raises the number at j by one. A score of -g therefore corresponds to g / (2 d)

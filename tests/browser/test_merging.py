@@ -161,7 +161,7 @@ def _save_again(told: list[Edit], survey: Survey) -> None:
     for edit in told:
         if edit.button:
             edit.save()
-            if edit.is_told():  # another edit was saved meanwhile
+            if edit.is_told():  # another edit was saved before this one
                 edit.save()
                 assert not edit.is_told()
         else:

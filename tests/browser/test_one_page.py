@@ -74,7 +74,7 @@ def expect_texts(page: Page, survey: Survey, *texts: str) -> None:
 
 def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
     """Drag a handle to the top of the list, and sideways to `x` if it is given; do not drop it."""
-    handle.hover(position={"x": 5, "y": 5})  # tries again if the list is refreshed meanwhile
+    handle.hover(position={"x": 5, "y": 5})  # waits until the list is not being replaced
     page.mouse.down()
     box, place = handle.bounding_box(), page.locator("#question-list").bounding_box()
     assert box is not None
@@ -195,13 +195,15 @@ def test_the_question_is_copied_that_was_open_when_its_button_was_pressed(
     held: list[Route] = []
     page.get_by_role("link", name="Edit question 2").click()
     expect(page.locator(TEXT)).to_have_value("Two?")
-    page.route("**/edit?*", lambda route: held.append(route))
+    page.route("**/edit?*", lambda route: held.append(route), times=1)
     page.locator(TEXT).fill("Two, changed?")
     with page.expect_request("**/edit?*"):
         page.get_by_role("button", name="Duplicate").click()
     page.get_by_role("link", name="Edit question 1").click()
     held[0].continue_()
     expect_texts(page, survey, "One?", "Two, changed?", "Two, changed?")
+    page.wait_for_timeout(300)
+    expect(page.locator("#panel-title")).to_have_text("Question 1")
 
 
 @pytest.mark.parametrize("leave", ["Next question", "Edit question 1"])

@@ -83,8 +83,8 @@ const warn = (textContent, id = "") => {
   told.scrollIntoView({ block: "nearest" });
 };
 
-const failed = () => {
-  const problem = `${OFFLINE}Try again.`;
+const failed = (advice = "Try again.") => {
+  const problem = OFFLINE + advice;
   if (form()) setState(problem, true);
   else {
     get("failed")?.remove();
@@ -275,7 +275,7 @@ const open = async (
   const typed = instead ? undefined : drafts.get(id);
   if (typed) {
     await turn(async () => {});
-    if (!drafts.has(id)) ({ id, url } = typed); // saved meanwhile
+    if (!drafts.has(id)) ({ id, url } = typed); // it has been saved
   }
   if (number !== opening) return;
   const draft = instead ? undefined : drafts.get(id);
@@ -490,12 +490,11 @@ const refreshLater = () => {
 };
 
 /**
- * Posts a form that changes the list. Returns the added rows, if no question was opened meanwhile.
+ * Posts a form that changes the list. Returns the added rows, unless another question was opened.
  * @param {string} url
  * @param {URLSearchParams} body
  */
-const post = (url, body) => {
-  const opened = opening;
+const post = (url, body, opened = opening) => {
   saving.flush();
   sendMove();
   clearTimeout(refreshing);
@@ -505,7 +504,7 @@ const post = (url, body) => {
     const rows = [...editor.querySelectorAll(".question-item")];
     return opening === opened ? rows.filter(({ id }) => !before.has(id)) : undefined;
   }).catch(() => {
-    setState(`${OFFLINE}Look at the list, and try again.`, true);
+    failed("Look at the list, and try again.");
     refreshLater(); // perhaps only the reply was lost
     return undefined;
   });
@@ -514,6 +513,7 @@ const post = (url, body) => {
 /** @param {string} action */
 const act = async (action) => {
   const id = current;
+  const opened = opening;
   const row = get(`question-${id}`);
   const near = (row?.nextElementSibling ?? row?.previousElementSibling)?.id;
   const draft = drafts.get(id);
@@ -527,7 +527,7 @@ const act = async (action) => {
   await saving.flush();
   const question = typed?.id ?? id; // current may differ
   if (isNew(question)) return showState(); // it could not be saved
-  const added = await post(selected, new URLSearchParams({ action, question }));
+  const added = await post(selected, new URLSearchParams({ action, question }), opened);
   if (!added) return;
   if (added.length) openRow(added[0]);
   else if (action === "delete" && !get(`question-${id}`)) {
